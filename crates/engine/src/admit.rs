@@ -1,0 +1,503 @@
+//! The add path (dedup.md 2): decide without changing anything, then carry the decision out, in one step that nothing
+//! interleaves with. The log, the sentence and the window's dry run all come from the same `Plan`.
+
+use crate::command::{Add, StateName};
+use crate::custom_id::IdDecision;
+use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, LastAdd, OwnerSeen, OwnerStanding, decide};
+use crate::effects::{AddRecord, Decision, Effects, Facts, Output};
+use crate::engine::Engine;
+use crate::event::{Event, EventKind};
+use crate::job::{Blob, Extra, Job, JobState, StoredNext};
+use crate::names::{EntryId, JobId, JobKey, Origin};
+use crate::rejection::Rejection;
+use crate::reply::{Added, Reply};
+use crate::time::{Millis, Timestamp};
+use rustc_hash::{FxHashSet, FxHasher};
+use std::hash::Hasher;
+
+/// What an add will do, decided but not done.
+#[derive(Debug)]
+struct Plan {
+    action: Action,
+    decision: Decision,
+    key_before: Option<KeyEntry>,
+}
+
+/// The change that goes with a decision.
+#[derive(Clone, Copy, Debug)]
+enum Action {
+    /// Answer with the live job that has the id.
+    ReturnJob(JobKey),
+    /// Answer with the key's owner, which may be gone.
+    ReturnOwner(EntryId),
+    /// Restart the window, then answer with the owner.
+    Extend { entry: EntryId, ttl: Millis, until: Timestamp },
+    /// Restart the window, then refuse.
+    RefuseButExtend { entry: EntryId, ttl: Millis, until: Timestamp },
+    /// Refuse and change nothing.
+    RefuseTied(EntryId),
+    /// Keep the add with the active owner.
+    Keep { owner: JobKey, entry: EntryId },
+    /// A new job. First `replaced` is removed and `retired` forgotten.
+    Create { replaced: Option<JobKey>, retired: Option<JobKey> },
+}
+
+/// Where an add comes from, for the log.
+#[derive(Clone, Copy, Debug)]
+struct Source {
+    origin: Origin,
+    bulk: Option<(u32, u32)>,
+    replay_of: Option<u64>,
+}
+
+/// A fingerprint of the payload's bytes, to tell whether a repeat carried other data.
+fn fingerprint(add: &Add) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(add.data.as_deref().unwrap_or_default());
+    hasher.finish()
+}
+
+impl Engine {
+    /// PUSH.
+    pub(crate) fn push(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        add: &Add,
+        replay_of: Option<u64>,
+        effects: &mut Effects,
+    ) -> Result<Reply, Rejection> {
+        let source = Source { origin, bulk: None, replay_of };
+        self.check_dependencies(add, None)
+            .inspect_err(|why| self.log_refused(now, source, add, why, effects))
+            .and_then(|()| self.admit(now, source, add, effects))
+            .map(Reply::Added)
+    }
+
+    /// PUSHB: everything is checked before anything is stored; then one by one, and the first refusal ends the batch while
+    /// what came before it stays (protocol-core.md 6.4).
+    pub(crate) fn push_bulk(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        adds: &[Add],
+        effects: &mut Effects,
+    ) -> Result<Reply, Rejection> {
+        let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
+        let source = |at: usize| Source { origin, bulk: Some((at as u32 + 1, of)), replay_of: None };
+        let named: FxHashSet<&JobId> = adds.iter().filter_map(|add| add.spec.custom_id.as_ref()).collect();
+        for (at, add) in adds.iter().enumerate() {
+            self.check_dependencies(add, Some(&named)).map_err(|why| {
+                let why = Rejection::InBatch(at, Box::new(why));
+                self.log_refused(now, source(at), add, &why, effects);
+                why
+            })?;
+        }
+        let mut added = Vec::with_capacity(adds.len());
+        for (at, add) in adds.iter().enumerate() {
+            added.push(self.admit(now, source(at), add, effects)?);
+        }
+        Ok(Reply::AddedBulk(added))
+    }
+
+    /// What an add would be answered now, without doing it (gui.md 11). A refusal is a decision too.
+    pub fn dry_run(&self, now: Timestamp, add: &Add) -> Decision {
+        let plan = self.check_dependencies(add, None).and_then(|()| self.plan(now, add));
+        plan.map_or_else(|why| refused(DecisionCode::RejectedInvalid, &why), |plan| plan.decision)
+    }
+
+    fn check_dependencies(&self, add: &Add, batch: Option<&FxHashSet<&JobId>>) -> Result<(), Rejection> {
+        let Some(rare) = &add.spec.rare else { return Ok(()) };
+        for id in &rare.depends_on {
+            if add.spec.custom_id.as_ref() == Some(id) {
+                return Err(Rejection::DependsOnItself(id.clone()));
+            }
+            if !self.is_known_id(id) && !batch.is_some_and(|named| named.contains(id)) {
+                return Err(Rejection::DependencyNotFound(id.clone()));
+            }
+        }
+        Ok(())
+    }
+
+    fn admit(&mut self, now: Timestamp, source: Source, add: &Add, effects: &mut Effects) -> Result<Added, Rejection> {
+        effects.durable |= add.spec.durable;
+        let plan = self.plan(now, add).inspect_err(|why| self.log_refused(now, source, add, why, effects))?;
+        let Plan { action, mut decision, key_before } = plan;
+        let outcome = self.carry_out(now, add, action, &mut decision, effects);
+        self.tally(now, source.origin, add, &decision);
+        let key_after = self.entry_of(add).cloned();
+        let Source { origin, bulk, replay_of } = source;
+        let (spec, data) = (add.spec.clone(), add.data.clone());
+        effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
+        outcome
+    }
+
+    /// Steps 2 to 4 of dedup.md 2. Changes nothing.
+    fn plan(&self, now: Timestamp, add: &Add) -> Result<Plan, Rejection> {
+        let id = self.decide_id(add.spec.custom_id.as_ref())?;
+        if let IdDecision::Live(job) = id {
+            return Ok(self.plan_repeat_of_id(now, add, job));
+        }
+        let retired = match id {
+            IdDecision::Retire(job) => Some(job),
+            IdDecision::Free | IdDecision::Live(_) => None,
+        };
+        let queue = self.queues.find(&add.spec.queue).map(|queue| queue.id);
+        let entry = queue.zip(add.spec.dedup.as_ref()).and_then(|(queue, key)| self.valid_key(queue, &key.key, now));
+        let Some((entry, request)) = entry.zip(add.spec.dedup.as_deref()) else {
+            let decision = self.plan_free_key(now, add);
+            return Ok(Plan { action: Action::Create { replaced: None, retired }, decision, key_before: None });
+        };
+        let standing = match self.jobs.get(entry.owner) {
+            Some(job) if job.state == JobState::Active => OwnerStanding::Active,
+            Some(job) if job.is_live() => OwnerStanding::Pending,
+            Some(_) | None => OwnerStanding::Ended,
+        };
+        let newcomer_depends = add.spec.rare.as_ref().is_some_and(|rare| rare.depends_on.contains(&entry.owner_id));
+        let tied = newcomer_depends || self.consumers.contains_key(&entry.owner_id);
+        let verdict = decide(Some(standing), DedupPolicy::of(request), tied, now);
+        Ok(self.plan_held_key(now, add, entry, verdict, retired))
+    }
+
+    fn plan_repeat_of_id(&self, now: Timestamp, add: &Add, job: JobKey) -> Plan {
+        let found = self.known(job);
+        let home = &self.queues.get(found.queue).name;
+        let elsewhere = (*home != add.spec.queue).then(|| home.clone());
+        let code = if elsewhere.is_some() { DecisionCode::ExistingElsewhere } else { DecisionCode::ExistingJobId };
+        let facts = Facts {
+            data_differs: found.fingerprint != fingerprint(add),
+            key_not_taken: add.spec.dedup.is_some()
+                && found.key_text() != add.spec.dedup.as_ref().map(|asked| &asked.key),
+            job_id_not_used: false,
+        };
+        let decision = Decision {
+            job: Some(found.id.clone()),
+            job_key: Some(job),
+            owner: Some(self.seen(now, job, &found.id)),
+            elsewhere,
+            facts,
+            ..blank(code)
+        };
+        Plan { action: Action::ReturnJob(job), decision, key_before: None }
+    }
+
+    fn plan_free_key(&self, now: Timestamp, add: &Add) -> Decision {
+        let Some(request) = &add.spec.dedup else { return blank(DecisionCode::Created) };
+        let Some(queue) = self.queues.find(&add.spec.queue) else { return blank(DecisionCode::Created) };
+        let freed = self.keys.freed(queue.id, &request.key);
+        let Some(freed) = freed else { return blank(DecisionCode::Created) };
+        let twin = self.jobs.get(freed.owner).filter(|job| job.is_live());
+        Decision {
+            owner: twin.map(|job| self.seen(now, job.key, &job.id)),
+            freed: Some(Box::new(freed.clone())),
+            ..blank(if twin.is_some() { DecisionCode::CreatedTwin } else { DecisionCode::CreatedFreed })
+        }
+    }
+
+    /// The table's verdict about a held key, as a change and as facts for the sentence.
+    fn plan_held_key(
+        &self,
+        now: Timestamp,
+        add: &Add,
+        entry: &KeyEntry,
+        verdict: DedupDecision,
+        retired: Option<JobKey>,
+    ) -> Plan {
+        let held = entry.entry;
+        let owner = self.seen(now, entry.owner, &entry.owner_id);
+        let ttl = add.spec.dedup.as_ref().and_then(|request| request.ttl).unwrap_or_default();
+        let create = |replaced| Action::Create { replaced, retired };
+        let (action, code) = match verdict {
+            DedupDecision::Admit | DedupDecision::SucceedEnded => (create(None), DecisionCode::Created),
+            DedupDecision::ReturnOwner => (Action::ReturnOwner(held), self.returned_code(add, entry)),
+            DedupDecision::ExtendOwner { until } => {
+                (Action::Extend { entry: held, ttl, until }, DecisionCode::Extended)
+            }
+            DedupDecision::RefuseButExtend { until } => {
+                (Action::RefuseButExtend { entry: held, ttl, until }, DecisionCode::RejectedExtend)
+            }
+            DedupDecision::ReplaceOwner => (create(Some(entry.owner)), DecisionCode::Replaced),
+            DedupDecision::SucceedActive => (create(None), DecisionCode::Moved),
+            DedupDecision::KeepForLater => {
+                let holds = self.known(entry.owner).rare().is_some_and(|rare| rare.stored_next.is_some());
+                let code = if holds { DecisionCode::NextUpdated } else { DecisionCode::NextHeld };
+                (Action::Keep { owner: entry.owner, entry: held }, code)
+            }
+            DedupDecision::RefuseDependants => (Action::RefuseTied(held), DecisionCode::RejectedDependents),
+        };
+        let refusal = match action {
+            Action::RefuseButExtend { .. } => Some(Rejection::DuplicateExtended.to_string()),
+            Action::RefuseTied(_) => Some(Rejection::CannotReplace(entry.owner_id.clone()).to_string()),
+            _ => None,
+        };
+        let returns = matches!(action, Action::ReturnOwner(_) | Action::Extend { .. });
+        let data_lost = returns || matches!(action, Action::RefuseButExtend { .. });
+        let facts = Facts {
+            data_differs: data_lost
+                && self.jobs.get(entry.owner).is_some_and(|job| job.fingerprint != fingerprint(add)),
+            key_not_taken: false,
+            job_id_not_used: data_lost && add.spec.custom_id.is_some(),
+        };
+        let job = (returns || matches!(action, Action::Keep { .. })).then(|| entry.owner_id.clone());
+        let job_key = job.is_some().then_some(entry.owner);
+        let decision = Decision { job, job_key, owner: Some(owner), refusal, facts, ..blank(code) };
+        Plan { action, decision, key_before: Some(entry.clone()) }
+    }
+
+    fn returned_code(&self, add: &Add, entry: &KeyEntry) -> DecisionCode {
+        let asked_in_vain = add.spec.dedup.as_ref().is_some_and(|request| request.extend && !request.replace);
+        match asked_in_vain {
+            true => DecisionCode::ExtendedNoTtl,
+            false if entry.from_hash => DecisionCode::ExistingHash,
+            false => DecisionCode::ExistingKey,
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        now: Timestamp,
+        add: &Add,
+        action: Action,
+        decision: &mut Decision,
+        effects: &mut Effects,
+    ) -> Result<Added, Rejection> {
+        let owner_id =
+            |engine: &Engine, entry| engine.keys.get(entry).expect("a planned entry is held").owner_id.clone();
+        match action {
+            Action::ReturnJob(job) => {
+                let id = self.known(job).id.clone();
+                Ok(self.collapse(now, add, id, "jobId", effects))
+            }
+            Action::ReturnOwner(entry) => {
+                let id = owner_id(self, entry);
+                Ok(self.collapse(now, add, id, "default", effects))
+            }
+            Action::Extend { entry, ttl, until } => {
+                self.set_key_window(entry, Some(ttl), Some(until));
+                let id = owner_id(self, entry);
+                Ok(self.collapse(now, add, id, "extend", effects))
+            }
+            Action::RefuseButExtend { entry, ttl, until } => {
+                self.set_key_window(entry, Some(ttl), Some(until));
+                Err(Rejection::DuplicateExtended)
+            }
+            Action::RefuseTied(entry) => Err(Rejection::CannotReplace(owner_id(self, entry))),
+            Action::Keep { owner, entry } => {
+                self.set_key_window(entry, None, None);
+                let next = StoredNext { spec: add.spec.clone(), data: add.data.clone() };
+                self.known_mut(owner).rare_mut().stored_next = Some(next);
+                self.dirty.job(owner);
+                let id = self.known(owner).id.clone();
+                Ok(self.collapse(now, add, id, "keepLast", effects))
+            }
+            Action::Create { replaced, retired } => Ok(self.create(now, add, replaced, retired, decision, effects)),
+        }
+    }
+
+    /// Step 5 of dedup.md 2: retire, insert, register or move the key.
+    fn create(
+        &mut self,
+        now: Timestamp,
+        add: &Add,
+        replaced: Option<JobKey>,
+        retired: Option<JobKey>,
+        decision: &mut Decision,
+        effects: &mut Effects,
+    ) -> Added {
+        let replaced_id = replaced.map(|owner| self.remove_replaced(now, owner, effects));
+        if let Some(before) = retired {
+            self.remove_job(before, None, now);
+        }
+        if let Some(before) = add.spec.custom_id.as_ref().and_then(|id| self.completed_ids.remove(id)) {
+            self.dirty.completed_id_gone(before);
+        }
+        let key = self.insert_job(now, add);
+        self.register_key(key, now);
+        let job = self.known(key);
+        let (id, queue) = (job.id.clone(), job.queue);
+        decision.job = Some(id.clone());
+        decision.job_key = Some(key);
+        self.totals.pushed += 1;
+        self.queues.get_mut(queue).totals.pushed += 1;
+        self.emit(effects, queue, Some(&id), now, EventKind::Pushed);
+        Added { id, duplicate: None, replaced: replaced_id }
+    }
+
+    /// A pending owner goes, its custom id and its dependencies with it; the key stays for the successor (dedup.md 3).
+    fn remove_replaced(&mut self, now: Timestamp, owner: JobKey, effects: &mut Effects) -> JobId {
+        let job = self.known(owner);
+        let (id, queue, prev) = (job.id.clone(), job.queue, job.state_name(now));
+        self.remove_job(owner, None, now);
+        self.emit(effects, queue, Some(&id), now, EventKind::Removed { prev });
+        id
+    }
+
+    fn insert_job(&mut self, now: Timestamp, add: &Add) -> JobKey {
+        let queue = self.ensure_registered(&add.spec.queue);
+        let key = JobKey(self.next_number());
+        let id = add.spec.custom_id.clone().unwrap_or_else(|| self.fresh_id(now));
+        let rare = add.spec.rare.as_deref();
+        let created_at = rare.and_then(|rare| rare.timestamp).unwrap_or(now);
+        let waits_for: Vec<JobId> = rare.map_or_else(Vec::new, |rare| {
+            rare.depends_on.iter().filter(|id| !self.has_completed(id)).cloned().collect()
+        });
+        let state = if waits_for.is_empty() { JobState::Queued } else { JobState::Blocked };
+        let mut job = Job {
+            key,
+            id,
+            queue,
+            spec: add.spec.clone(),
+            state,
+            ready: false,
+            data: Blob::from(add.data.clone()),
+            fingerprint: fingerprint(add),
+            priority: add.spec.priority,
+            lifo: add.spec.lifo,
+            created_at,
+            run_at: created_at.plus(add.spec.delay),
+            started_at: None,
+            completed_at: None,
+            last_heartbeat: created_at,
+            attempts: 0,
+            stall_count: 0,
+            progress: 0.0,
+            result: Blob::Absent,
+            delivery: None,
+            extra: Extra::default(),
+        };
+        if !waits_for.is_empty() {
+            job.rare_mut().unresolved = waits_for;
+        }
+        self.dirty.job_fresh(key);
+        self.jobs.insert(job);
+        self.enter(key, now);
+        key
+    }
+
+    /// A generated id that nobody has, not even as a custom id.
+    fn fresh_id(&mut self, now: Timestamp) -> JobId {
+        loop {
+            let id = self.ids.job_id(now);
+            if !self.is_known_id(&id) {
+                return id;
+            }
+        }
+    }
+
+    /// The add that an ended owner had stored follows now, as an ordinary add; a job id that is taken is left out, for its
+    /// data must not be lost (dedup.md 10).
+    pub(crate) fn admit_stored(&mut self, now: Timestamp, next: StoredNext, effects: &mut Effects) {
+        let mut add = Add { spec: next.spec, data: next.data };
+        let taken = add.spec.custom_id.as_ref().and_then(|id| self.jobs.by_id(id)).is_some_and(Job::is_live);
+        if taken {
+            let mut spec = (*add.spec).clone();
+            spec.custom_id = None;
+            add.spec = spec.into();
+        }
+        let source = Source { origin: Origin::Internal, bulk: None, replay_of: None };
+        // A refusal stands in the log of adds; there is nobody to answer.
+        let _ = self.admit(now, source, &add, effects);
+    }
+
+    /// The next run of a repeating job: it takes the key over, past its predecessor's window (dedup.md 6).
+    pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) {
+        let mut decision = blank(DecisionCode::Created);
+        let key_before = self.entry_of(add).cloned();
+        self.create(now, add, None, None, &mut decision, effects);
+        let key_after = self.entry_of(add).cloned();
+        let (spec, data) = (add.spec.clone(), add.data.clone());
+        let (origin, bulk, replay_of) = (Origin::Internal, None, None);
+        effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
+    }
+
+    /// The answer of an add that made no job, and the event about it, in the queue where the returned job lives.
+    fn collapse(&self, now: Timestamp, add: &Add, id: JobId, strategy: &'static str, effects: &mut Effects) -> Added {
+        let home = self.jobs.by_id(&id).map(|job| self.queues.get(job.queue).name.clone());
+        let key = match strategy {
+            "jobId" => None,
+            _ => add.spec.dedup.as_ref().map(|request| request.key.clone()),
+        };
+        let queue = home.unwrap_or_else(|| add.spec.queue.clone());
+        let kind = EventKind::Duplicated { key, strategy };
+        effects.outputs.push(Output::Event(Event { queue, job: Some(id.clone()), at: now, kind }));
+        Added { id, duplicate: Some(strategy), replaced: None }
+    }
+
+    /// Counts what an add did to its key, for the window.
+    fn tally(&mut self, now: Timestamp, origin: Origin, add: &Add, decision: &Decision) {
+        if matches!(decision.code, DecisionCode::ExistingJobId | DecisionCode::ExistingElsewhere) {
+            return;
+        }
+        let Some(entry) = self.entry_of(add).map(|entry| entry.entry) else { return };
+        let conn = match origin {
+            Origin::Client { conn, .. } => conn.0,
+            Origin::Inspector { .. } | Origin::Internal => 0,
+        };
+        let Decision { code, facts, .. } = decision;
+        let absorbed = match code {
+            DecisionCode::Created
+            | DecisionCode::CreatedFreed
+            | DecisionCode::CreatedTwin
+            | DecisionCode::Replaced
+            | DecisionCode::Moved => false,
+            DecisionCode::ExistingKey
+            | DecisionCode::ExistingJobId
+            | DecisionCode::ExistingElsewhere
+            | DecisionCode::ExistingHash
+            | DecisionCode::Extended
+            | DecisionCode::ExtendedNoTtl
+            | DecisionCode::NextHeld
+            | DecisionCode::NextUpdated => true,
+            DecisionCode::RejectedExtend
+            | DecisionCode::RejectedDependents
+            | DecisionCode::RejectedInvalid
+            | DecisionCode::RejectedLimit
+            | DecisionCode::RejectedStorage => false,
+        };
+        let extended = matches!(code, DecisionCode::Extended | DecisionCode::RejectedExtend);
+        self.tally_key(entry, |tally| {
+            tally.collapsed += u64::from(absorbed);
+            tally.data_differs += u64::from(facts.data_differs);
+            tally.extended += u64::from(extended);
+            tally.last = Some(LastAdd { decision: *code, at: now, conn });
+        });
+    }
+
+    fn entry_of(&self, add: &Add) -> Option<&KeyEntry> {
+        let queue = self.queues.find(&add.spec.queue)?;
+        self.keys.find(queue.id, &add.spec.dedup.as_ref()?.key)
+    }
+
+    pub(crate) fn seen(&self, now: Timestamp, key: JobKey, id: &JobId) -> OwnerSeen {
+        let job = self.jobs.get(key);
+        let state: Option<StateName> = job.map(|job| job.state_name(now));
+        OwnerSeen { key, id: id.clone(), state, attempts: job.map_or(0, |job| job.attempts) }
+    }
+
+    fn log_refused(&self, now: Timestamp, source: Source, add: &Add, why: &Rejection, effects: &mut Effects) {
+        let Source { origin, bulk, replay_of } = source;
+        let (spec, data) = (add.spec.clone(), add.data.clone());
+        let decision = refused(DecisionCode::RejectedInvalid, why);
+        let key = self.entry_of(add).cloned();
+        let (key_before, key_after) = (key.clone(), key);
+        effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
+    }
+}
+
+/// A decision without facts.
+fn blank(code: DecisionCode) -> Decision {
+    Decision {
+        code,
+        job: None,
+        job_key: None,
+        owner: None,
+        elsewhere: None,
+        freed: None,
+        refusal: None,
+        facts: Facts::default(),
+    }
+}
+
+fn refused(code: DecisionCode, why: &Rejection) -> Decision {
+    Decision { refusal: Some(why.to_string()), ..blank(code) }
+}

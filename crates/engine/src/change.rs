@@ -1,0 +1,117 @@
+//! What a turn changed, as rows: the projection that the store writes and reads back (architecture, 8).
+//!
+//! There is no event format: a changed row is written as it stands at the turn's end.
+
+use crate::dedup::KeyEntry;
+use crate::job::Job;
+use crate::names::{EntryId, JobKey};
+use crate::reply::StallConfig;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// One row to write or delete. `for_each_change` gives deletions of a kind before the insertions that may take their place.
+#[derive(Debug)]
+pub enum Change<'a> {
+    /// Write the job's row.
+    PutJob {
+        /// The job as it stands.
+        job: &'a Job,
+        /// Its queue's name.
+        queue: &'a str,
+        /// The row does not exist yet: write `spec` too.
+        fresh: bool,
+        /// Write `job.data` to the payload table (delete there when `Absent`; `OnDisk` never comes with this flag).
+        data: bool,
+        /// Write `job.result` to the result table (delete there when `Absent`; `OnDisk` never comes with this flag).
+        result: bool,
+    },
+    /// Delete the job's row, payload and result.
+    DeleteJob(JobKey),
+    /// Write the entry's row.
+    PutKey {
+        /// The entry as it stands.
+        entry: &'a KeyEntry,
+        /// Its queue's name.
+        queue: &'a str,
+    },
+    /// Delete the entry's row.
+    DeleteKey(EntryId),
+    /// Write a queue's settings.
+    PutQueue {
+        /// Its name.
+        name: &'a str,
+        /// As they stand.
+        settings: &'a QueueSettings,
+    },
+    /// Delete a queue's settings.
+    DeleteQueue(&'a str),
+    /// No generation or entry below this number may be given out after a restart.
+    Reserve(u64),
+    /// A job that completed and was removed at once: its id still satisfies `dependsOn`. `n` is its row id.
+    PutCompletedId {
+        /// The generation, the row id.
+        n: JobKey,
+        /// The job's id.
+        id: &'a str,
+    },
+    /// The id is in use again, or too old to be kept.
+    DeleteCompletedId(JobKey),
+}
+
+/// What is stored of a queue besides its jobs.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QueueSettings {
+    /// Nothing is taken from it.
+    pub paused: bool,
+    /// Its stall configuration.
+    pub stall: StallConfig,
+}
+
+/// A job's row as it was read.
+#[derive(Clone, Debug)]
+pub struct JobRow {
+    /// The job. Its `queue`, `ready` and `delivery` mean nothing yet. Payloads of finished jobs and all results are `OnDisk`
+    /// where a row exists.
+    pub job: Job,
+    /// Its queue's name.
+    pub queue: Arc<str>,
+}
+
+/// A key's row as it was read.
+#[derive(Clone, Debug)]
+pub struct KeyRow {
+    /// The entry. Its `queue` means nothing yet.
+    pub entry: KeyEntry,
+    /// Its queue's name.
+    pub queue: Arc<str>,
+}
+
+/// Everything the store read at start.
+#[derive(Clone, Debug, Default)]
+pub struct Snapshot {
+    /// In ascending order of generation.
+    pub jobs: Vec<JobRow>,
+    /// In any order.
+    pub keys: Vec<KeyRow>,
+    /// In any order.
+    pub queues: Vec<(Arc<str>, QueueSettings)>,
+    /// The last `Change::Reserve`.
+    pub reserved: u64,
+    /// Completed and removed jobs, ascending.
+    pub completed_ids: Vec<(JobKey, Arc<str>)>,
+}
+
+/// A row that cannot be true.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RestoreError {
+    /// Which row and what is wrong with it.
+    pub message: String,
+}
+
+impl std::fmt::Display for RestoreError {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.write_str(&self.message)
+    }
+}
+
+impl std::error::Error for RestoreError {}

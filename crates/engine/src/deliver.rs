@@ -1,0 +1,149 @@
+//! Handing jobs out and taking them back: pulls, deliveries, release when a connection ends (protocol-core.md 2.5, 5.1, 5.3).
+
+use crate::command::{Pull, StateName};
+use crate::effects::Effects;
+use crate::engine::Engine;
+use crate::event::EventKind;
+use crate::job::{Delivery, JobLock, JobState};
+use crate::names::{ConnId, JobKey, Origin};
+use crate::rejection::Rejection;
+use crate::reply::{Delivered, JobRecord, Reply};
+use crate::time::Timestamp;
+use crate::timers::Timer;
+
+impl Engine {
+    /// PULL and PULLB: what is there, or parked until something is.
+    pub(crate) fn pull(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        pull: Pull,
+        effects: &mut Effects,
+    ) -> Result<Option<Reply>, Rejection> {
+        let has_work =
+            self.queues.find(&pull.queue).is_some_and(|queue| !queue.settings.paused && !queue.ready.is_empty());
+        if has_work || pull.timeout.0 == 0 || pull.count == 0 {
+            return Ok(Some(self.deliver(now, origin, &pull, effects)));
+        }
+        self.park_pull(now, origin, pull)?;
+        Ok(None)
+    }
+
+    pub(crate) fn empty_pull(pull: &Pull) -> Reply {
+        let locked = pull.owner.is_some();
+        match pull.bulk {
+            true => Reply::PulledBulk { jobs: Vec::new(), locked },
+            false => Reply::Pulled { job: None, locked },
+        }
+    }
+
+    /// Delivers at most `pull.count` ready jobs.
+    pub(crate) fn deliver(&mut self, now: Timestamp, origin: Origin, pull: &Pull, effects: &mut Effects) -> Reply {
+        let mut jobs = Vec::new();
+        while jobs.len() < pull.count as usize {
+            let Some(queue) = self.queues.find(&pull.queue).filter(|queue| !queue.settings.paused) else { break };
+            let Some(key) = queue.ready.first_key_value().map(|(_, key)| *key) else { break };
+            jobs.push(self.deliver_one(now, origin, pull, key, effects));
+        }
+        let locked = pull.owner.is_some();
+        match pull.bulk {
+            true => Reply::PulledBulk { jobs, locked },
+            false => Reply::Pulled { job: jobs.pop().map(Box::new), locked },
+        }
+    }
+
+    fn deliver_one(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        pull: &Pull,
+        key: JobKey,
+        effects: &mut Effects,
+    ) -> Delivered {
+        let conn = match origin {
+            Origin::Client { conn, .. } => Some(conn),
+            Origin::Inspector { .. } | Origin::Internal => None,
+        };
+        let lock = pull.owner.as_ref().map(|owner| JobLock {
+            token: self.ids.token(now),
+            owner: owner.clone(),
+            ttl: pull.lock_ttl,
+            expires_at: now.plus(pull.lock_ttl),
+            renewals: 0,
+        });
+        let token = lock.as_ref().map(|lock| lock.token.to_string());
+        self.deliveries += 1;
+        let number = self.deliveries;
+        let detached = pull.detach && lock.is_none() && !pull.bulk;
+        self.leave(key);
+        let job = self.known_mut(key);
+        job.state = JobState::Active;
+        job.started_at = Some(now);
+        job.last_heartbeat = now;
+        job.delivery =
+            Some(Box::new(Delivery { number, conn, conn_lost_at: None, lock, detached, stall_candidate: false }));
+        let timeout = job.spec.rare.as_ref().and_then(|rare| rare.timeout).filter(|timeout| timeout.0 > 0);
+        self.note(key, StateName::Active, now, None, None);
+        self.enter(key, now);
+        if let Some(timeout) = timeout {
+            self.timers.set(now.plus(timeout), Timer::JobTimeout(key));
+        }
+        if let Some(conn) = conn {
+            self.taken.entry(conn).or_default().insert(key);
+        }
+        let job = self.known(key);
+        let (id, queue) = (job.id.clone(), job.queue);
+        let record = JobRecord { job: job.clone(), state: StateName::Active };
+        self.totals.pulled += 1;
+        self.queues.get_mut(queue).totals.pulled += 1;
+        self.emit(effects, queue, Some(&id), now, EventKind::Pulled);
+        Delivered { record, token }
+    }
+
+    /// Ends the delivery of a job that leaves the active state, with its timer. Called by `leave`.
+    pub(crate) fn end_delivery(&mut self, key: JobKey) {
+        let job = self.known_mut(key);
+        let delivery = job.delivery.take().expect("an active job has exactly one delivery");
+        let started_at = job.started_at.expect("an active job has started");
+        let timeout = job.spec.rare.as_ref().and_then(|rare| rare.timeout).filter(|timeout| timeout.0 > 0);
+        if let Some(timeout) = timeout {
+            self.timers.cancel(started_at.plus(timeout), Timer::JobTimeout(key));
+        }
+        if let Some(conn) = delivery.conn
+            && let Some(taken) = self.taken.get_mut(&conn)
+        {
+            taken.remove(&key);
+            if taken.is_empty() {
+                self.taken.remove(&conn);
+            }
+        }
+    }
+
+    /// The jobs that a closed connection had taken go back, but for those whose lock was renewed (the lease decides) and
+    /// detached ones (stall detection decides). Keys stay with their owners (dedup.md 4).
+    pub(crate) fn release_taken_by(&mut self, conn: ConnId, now: Timestamp) {
+        for key in self.taken.remove(&conn).unwrap_or_default() {
+            let delivery = self.known_mut(key).delivery.as_deref_mut().expect("an active job has exactly one delivery");
+            let stays = match &delivery.lock {
+                Some(lock) => lock.renewals > 0,
+                None => delivery.detached,
+            };
+            delivery.conn = None;
+            if stays {
+                delivery.conn_lost_at = Some(now);
+            } else {
+                self.release(key, now);
+            }
+        }
+    }
+
+    /// Back to its old place, as if it had not been taken: no attempt used, nothing in the timeline.
+    pub(crate) fn release(&mut self, key: JobKey, now: Timestamp) {
+        self.leave(key);
+        let job = self.known_mut(key);
+        job.state = JobState::Queued;
+        job.started_at = None;
+        job.last_heartbeat = now;
+        self.enter(key, now);
+    }
+}

@@ -1,0 +1,158 @@
+//! Which rows changed since the last commit. A row is written as it stands at the turn's end, however often it changed.
+
+use crate::change::Change;
+use crate::engine::Engine;
+use crate::job::Blob;
+use crate::names::{EntryId, JobKey};
+use rustc_hash::FxHashMap;
+use std::sync::Arc;
+
+/// What of a job's row changed.
+#[derive(Clone, Copy, Debug, Default)]
+struct JobDirt {
+    fresh: bool,
+    data: bool,
+    result: bool,
+}
+
+/// The rows to write, in the order of their first change.
+#[derive(Debug, Default)]
+pub(crate) struct Dirty {
+    jobs: FxHashMap<JobKey, JobDirt>,
+    job_order: Vec<JobKey>,
+    jobs_gone: Vec<JobKey>,
+    keys: FxHashMap<EntryId, ()>,
+    key_order: Vec<EntryId>,
+    keys_gone: Vec<EntryId>,
+    queues: Vec<Arc<str>>,
+    completed_ids: Vec<JobKey>,
+    completed_ids_gone: Vec<JobKey>,
+    reserve: bool,
+}
+
+impl Dirty {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.job_order.is_empty()
+            && self.jobs_gone.is_empty()
+            && self.key_order.is_empty()
+            && self.keys_gone.is_empty()
+            && self.queues.is_empty()
+            && self.completed_ids.is_empty()
+            && self.completed_ids_gone.is_empty()
+            && !self.reserve
+    }
+
+    fn touch(&mut self, key: JobKey) -> &mut JobDirt {
+        let order = &mut self.job_order;
+        self.jobs.entry(key).or_insert_with(|| {
+            order.push(key);
+            JobDirt::default()
+        })
+    }
+
+    /// The job is new: everything of it must be written.
+    pub(crate) fn job_fresh(&mut self, key: JobKey) {
+        *self.touch(key) = JobDirt { fresh: true, data: true, result: false };
+    }
+
+    pub(crate) fn job(&mut self, key: JobKey) {
+        self.touch(key);
+    }
+
+    pub(crate) fn job_data(&mut self, key: JobKey) {
+        self.touch(key).data = true;
+    }
+
+    pub(crate) fn job_result(&mut self, key: JobKey) {
+        self.touch(key).result = true;
+    }
+
+    /// The job is gone. Its row is deleted, if it ever had one.
+    pub(crate) fn job_gone(&mut self, key: JobKey) {
+        let never_written = self.jobs.remove(&key).is_some_and(|dirt| dirt.fresh);
+        if !never_written {
+            self.jobs_gone.push(key);
+        }
+    }
+
+    pub(crate) fn key(&mut self, entry: EntryId) {
+        if self.keys.insert(entry, ()).is_none() {
+            self.key_order.push(entry);
+        }
+    }
+
+    pub(crate) fn key_gone(&mut self, entry: EntryId) {
+        self.keys.remove(&entry);
+        self.keys_gone.push(entry);
+    }
+
+    pub(crate) fn queue(&mut self, name: &Arc<str>) {
+        if !self.queues.contains(name) {
+            self.queues.push(name.clone());
+        }
+    }
+
+    pub(crate) fn completed_id(&mut self, key: JobKey) {
+        self.completed_ids.push(key);
+    }
+
+    pub(crate) fn completed_id_gone(&mut self, key: JobKey) {
+        self.completed_ids_gone.push(key);
+    }
+
+    pub(crate) fn reserve(&mut self) {
+        self.reserve = true;
+    }
+}
+
+impl Engine {
+    /// Whether rows changed since `committed`.
+    pub fn has_changes(&self) -> bool {
+        !self.dirty.is_empty()
+    }
+
+    /// All rows that changed since `committed`, deletions first.
+    pub fn for_each_change<E>(&self, write: &mut dyn FnMut(Change<'_>) -> Result<(), E>) -> Result<(), E> {
+        let dirty = &self.dirty;
+        if dirty.reserve {
+            write(Change::Reserve(self.reserved))?;
+        }
+        dirty.jobs_gone.iter().try_for_each(|key| write(Change::DeleteJob(*key)))?;
+        dirty.keys_gone.iter().try_for_each(|entry| write(Change::DeleteKey(*entry)))?;
+        dirty.completed_ids_gone.iter().try_for_each(|key| write(Change::DeleteCompletedId(*key)))?;
+        for (key, dirt) in dirty.job_order.iter().filter_map(|key| dirty.jobs.get_key_value(key)) {
+            let job = self.jobs.get(*key).expect("a changed job that is not gone is there");
+            let queue = &*self.queues.get(job.queue).name;
+            write(Change::PutJob { job, queue, fresh: dirt.fresh, data: dirt.data, result: dirt.result })?;
+        }
+        for entry in dirty.key_order.iter().filter_map(|entry| self.keys.get(*entry)) {
+            write(Change::PutKey { entry, queue: &self.queues.get(entry.queue).name })?;
+        }
+        for name in &dirty.queues {
+            match self.queues.find(name).filter(|queue| queue.registered) {
+                Some(queue) => write(Change::PutQueue { name, settings: &queue.settings })?,
+                None => write(Change::DeleteQueue(name))?,
+            }
+        }
+        for key in &dirty.completed_ids {
+            if let Some(id) = self.completed_ids.id_of(*key) {
+                write(Change::PutCompletedId { n: *key, id: &id.to_string() })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The changes are safe on disk: they are forgotten, and payloads and results that the file can give back leave the
+    /// memory (architecture, 8).
+    pub fn committed(&mut self) {
+        let dirty = std::mem::take(&mut self.dirty);
+        for key in dirty.job_order {
+            let Some(job) = self.jobs.get_mut(key).filter(|job| !job.is_live()) else { continue };
+            for blob in [&mut job.data, &mut job.result] {
+                if matches!(blob, Blob::Here(_)) {
+                    *blob = Blob::OnDisk;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,232 @@
+//! `Engine`: all queues behind one door. Only dispatch stands here; each family of rules has a file of its own.
+
+use crate::change::{RestoreError, Snapshot};
+use crate::command::Command;
+use crate::completed_ids::CompletedIds;
+use crate::dedup::DedupWindow;
+use crate::dirty::Dirty;
+use crate::effects::{Effects, Output};
+use crate::event::{Event, EventKind};
+use crate::ids::Ids;
+use crate::jobs::Jobs;
+use crate::keys::Keys;
+use crate::limits::{RESERVE_STEP, SWEEP_EVERY};
+use crate::names::{ConnId, JobId, JobKey, Origin, QueueId};
+use crate::park::Parked;
+use crate::queue::Queues;
+use crate::rejection::Rejection;
+use crate::reply::{Reply, Totals};
+use crate::time::{Millis, Timestamp};
+use crate::timers::{Timer, Timers};
+use crate::worker::Workers;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
+
+/// Settings of an engine.
+#[derive(Clone, Debug)]
+pub struct EngineConfig {
+    /// Whether a key's window outlives its owner.
+    pub dedup_window: DedupWindow,
+    /// Completed jobs kept; the oldest go everywhere at once.
+    pub completed_max: usize,
+    /// Dead letters kept per queue; the oldest go.
+    pub failed_max: usize,
+}
+
+impl Default for EngineConfig {
+    fn default() -> EngineConfig {
+        EngineConfig { dedup_window: DedupWindow::Ttl, completed_max: 100_000, failed_max: 10_000 }
+    }
+}
+
+/// The queues: time and commands in, effects and changed rows out.
+#[derive(Debug)]
+pub struct Engine {
+    pub(crate) config: EngineConfig,
+    pub(crate) ids: Ids,
+    pub(crate) jobs: Jobs,
+    pub(crate) queues: Queues,
+    pub(crate) keys: Keys,
+    pub(crate) timers: Timers,
+    pub(crate) dirty: Dirty,
+    pub(crate) parked: Parked,
+    pub(crate) workers: Workers,
+    /// Blocked jobs by each id they depend on, whether it has completed yet or not.
+    pub(crate) consumers: FxHashMap<JobId, BTreeSet<JobKey>>,
+    /// Active jobs by the connection that took them.
+    pub(crate) taken: FxHashMap<ConnId, BTreeSet<JobKey>>,
+    /// Completed jobs of all queues, oldest first, for retention.
+    pub(crate) completed: BTreeSet<(Timestamp, JobKey)>,
+    pub(crate) completed_ids: CompletedIds,
+    pub(crate) totals: Totals,
+    /// Queues in which something became ready, to be looked at before the step ends.
+    pub(crate) woken: Vec<QueueId>,
+    pub(crate) deliveries: u64,
+    /// The next generation or entry.
+    next: u64,
+    /// Numbers below this one may be given out without a further write.
+    pub(crate) reserved: u64,
+}
+
+impl Engine {
+    /// An empty engine. `seed` feeds ids, tokens and jitter.
+    pub fn new(config: EngineConfig, seed: u64) -> Engine {
+        Engine {
+            config,
+            ids: Ids::new(seed),
+            jobs: Jobs::default(),
+            queues: Queues::default(),
+            keys: Keys::default(),
+            timers: Timers::default(),
+            dirty: Dirty::default(),
+            parked: Parked::default(),
+            workers: Workers::default(),
+            consumers: FxHashMap::default(),
+            taken: FxHashMap::default(),
+            completed: BTreeSet::new(),
+            completed_ids: CompletedIds::default(),
+            totals: Totals::default(),
+            woken: Vec::new(),
+            deliveries: 0,
+            next: 1,
+            reserved: 1,
+        }
+    }
+
+    /// An engine from its rows. Formerly active jobs are put back or fail for good; `effects` carries what followed from
+    /// that. Loading twice changes nothing more (dedup.md 13).
+    ///
+    /// # Errors
+    /// A row that cannot be true, named.
+    pub fn restore(
+        config: EngineConfig,
+        seed: u64,
+        rows: Snapshot,
+        now: Timestamp,
+        effects: &mut Effects,
+    ) -> Result<Engine, RestoreError> {
+        let mut engine = Engine::new(config, seed);
+        engine.next = rows.reserved.max(1);
+        engine.reserved = engine.next;
+        engine.load(rows, now, effects)?;
+        engine.settle(now, effects);
+        Ok(engine)
+    }
+
+    /// Does everything that is due.
+    pub fn tick(&mut self, now: Timestamp, effects: &mut Effects) {
+        if self.timers.next().is_none() {
+            self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
+        }
+        while let Some((at, timer)) = self.timers.pop_due(now) {
+            match timer {
+                Timer::KeyEnd(entry) => self.key_window_ended(entry, at, now),
+                Timer::JobExpiry(job) => self.job_expired(job, at, now),
+                Timer::JobTimeout(job) => self.job_timed_out(job, at, now, effects),
+                Timer::Promote(job) => self.matured(job, at, now),
+                Timer::ParkEnd(park) => self.park_ended(park, at, effects),
+                Timer::Sweep => {
+                    self.sweep(now, effects);
+                    self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
+                }
+            }
+        }
+        self.settle(now, effects);
+    }
+
+    /// Carries out one command. Call `tick` with the same `now` first, so that nothing that is due is still there.
+    pub fn handle(&mut self, now: Timestamp, origin: Origin, command: Command, effects: &mut Effects) {
+        let parks = matches!(command, Command::Pull(_) | Command::WaitJob { .. });
+        let reply = self.dispatch(now, origin, command, effects);
+        match reply {
+            Ok(Some(reply)) => effects.outputs.push(Output::Reply { to: origin, reply }),
+            Ok(None) => debug_assert!(parks, "only pulls and waits are answered later"),
+            Err(why) => effects.outputs.push(Output::Reply { to: origin, reply: Reply::Rejected(why) }),
+        }
+        self.settle(now, effects);
+    }
+
+    /// A connection has ended: its parked requests are dropped, its jobs released by delivery (protocol-core.md 2.5).
+    pub fn disconnect(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
+        self.drop_parked_of(conn);
+        self.workers.disconnect(conn);
+        self.release_taken_by(conn, now);
+        self.settle(now, effects);
+    }
+
+    /// The earliest moment at which `tick` has something to do; none before the first `tick`.
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.timers.next()
+    }
+
+    fn dispatch(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        command: Command,
+        effects: &mut Effects,
+    ) -> Result<Option<Reply>, Rejection> {
+        let reply = match command {
+            Command::Push { add, replay_of } => self.push(now, origin, &add, replay_of, effects)?,
+            Command::PushBulk { adds } => self.push_bulk(now, origin, &adds, effects)?,
+            Command::Pull(pull) => return self.pull(now, origin, pull, effects),
+            Command::WaitJob { id, timeout } => return self.wait_job(now, origin, &id, timeout),
+            Command::Ack(ack) => self.ack(now, ack, effects)?,
+            Command::AckBulk { acks } => self.ack_bulk(now, acks, effects)?,
+            Command::Fail(fail) => self.fail(now, fail, effects)?,
+            Command::JobHeartbeat(renewal) => self.job_heartbeat(now, &renewal)?,
+            Command::JobHeartbeatBulk { renewals } => self.job_heartbeats(now, &renewals),
+            Command::ExtendLock(renewal) => self.extend_lock(now, &renewal)?,
+            Command::ExtendLocks { renewals } => self.extend_locks(now, &renewals),
+            Command::RegisterWorker(info) => self.register_worker(now, origin, info),
+            Command::WorkerHeartbeat { id, active_jobs, processed, failed } => {
+                self.workers.heartbeat(now, &id, active_jobs, processed, failed)?
+            }
+            Command::UnregisterWorker { id } => self.workers.unregister(&id)?,
+            Command::ListWorkers => self.workers.list(),
+            other => return self.dispatch_change(now, other, effects).map(Some),
+        };
+        Ok(Some(reply))
+    }
+
+    /// The next number for a generation or an entry; never given out twice, not even after a crash.
+    pub(crate) fn next_number(&mut self) -> u64 {
+        let number = self.next;
+        self.next += 1;
+        if self.next > self.reserved {
+            self.reserved = self.next + RESERVE_STEP;
+            self.dirty.reserve();
+        }
+        number
+    }
+
+    /// Numbers below this one have been given out.
+    pub(crate) fn next_at_least(&mut self, number: u64) {
+        self.next = self.next.max(number);
+        self.reserved = self.reserved.max(self.next);
+    }
+
+    /// Hands what became ready to those who wait for it. Every step ends with it.
+    pub(crate) fn settle(&mut self, now: Timestamp, effects: &mut Effects) {
+        while let Some(queue) = self.woken.pop() {
+            self.serve_parked(queue, now, effects);
+        }
+    }
+
+    pub(crate) fn emit(
+        &self,
+        effects: &mut Effects,
+        queue: QueueId,
+        job: Option<&JobId>,
+        at: Timestamp,
+        kind: EventKind,
+    ) {
+        let queue = self.queues.get(queue).name.clone();
+        effects.outputs.push(Output::Event(Event { queue, job: job.cloned(), at, kind }));
+    }
+
+    /// A random factor, for backoff.
+    pub(crate) fn jitter(&mut self, base: f64, low: f64, high: f64) -> Millis {
+        Millis((base * self.ids.between(low, high)) as i64)
+    }
+}

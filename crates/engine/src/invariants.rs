@@ -1,0 +1,113 @@
+//! What must hold after every step (architecture, 11; dedup.md 13). Linear in the number of jobs: for tests and the simulator.
+
+use crate::engine::Engine;
+use crate::job::{Job, JobState};
+use crate::time::Timestamp;
+use crate::timers::Timer;
+use std::collections::BTreeSet;
+
+impl Engine {
+    /// Panics with the invariant that does not hold. Call it after `tick(now)` and the step.
+    pub fn check(&self, now: Timestamp) {
+        self.check_jobs();
+        self.check_keys(now);
+        self.check_timers(now);
+        self.check_queues();
+    }
+
+    fn check_jobs(&self) {
+        for job in self.jobs.iter() {
+            assert_eq!(self.jobs.key_of(&job.id), Some(job.key), "every id in the index names its job");
+            assert_eq!(job.state == JobState::Active, job.delivery.is_some(), "an active job has exactly one delivery");
+            assert_eq!(
+                job.state == JobState::Failed,
+                job.failure().is_some(),
+                "dead letters, and only they, have a reason"
+            );
+            if let Some(conn) = job.delivery.as_ref().and_then(|delivery| delivery.conn) {
+                let is_listed = self.taken.get(&conn).is_some_and(|taken| taken.contains(&job.key));
+                assert!(is_listed, "a delivery stands in its connection's list");
+            }
+            for id in job.depends_on() {
+                let is_listed = self.consumers.get(id).is_some_and(|blocked| blocked.contains(&job.key));
+                assert_eq!(is_listed, job.state == JobState::Blocked, "blocked jobs, and only they, are consumers");
+            }
+        }
+        let taken: usize = self.taken.values().map(BTreeSet::len).sum();
+        let held = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.conn).count();
+        assert_eq!(taken, held, "a connection's list names deliveries only");
+    }
+
+    fn check_keys(&self, now: Timestamp) {
+        let mut owners = BTreeSet::new();
+        for entry in self.keys.iter() {
+            let owner = self.jobs.get(entry.owner);
+            assert!(owners.insert(entry.owner), "a job owns at most one key: {}", entry.owner_id);
+            match entry.expires_at {
+                Some(end) => assert!(end > now, "after a tick no window is past its end: {}", entry.key),
+                None => {
+                    assert!(owner.is_some_and(Job::is_live), "a key without window has a live owner: {}", entry.key)
+                }
+            }
+            if let Some(owner) = owner {
+                assert_eq!(owner.queue, entry.queue, "a key's owner lives in the key's queue");
+                assert_eq!(owner.id, entry.owner_id, "a key names its owner's id");
+                assert_eq!(owner.key_text(), Some(&entry.key), "a key's owner asked for it");
+            }
+        }
+    }
+
+    /// Every deadline in the state has its timer and every timer its state.
+    fn check_timers(&self, now: Timestamp) {
+        let mut wanted: BTreeSet<(Timestamp, Timer)> = BTreeSet::new();
+        for job in self.jobs.iter() {
+            let rare = job.spec.rare.as_deref();
+            match job.state {
+                JobState::Queued => {
+                    if !job.ready {
+                        wanted.insert((job.run_at, Timer::Promote(job.key)));
+                    }
+                    if let Some(ttl) = rare.and_then(|rare| rare.ttl) {
+                        let end = job.created_at.plus(ttl).plus(crate::time::Millis(1));
+                        wanted.insert((end, Timer::JobExpiry(job.key)));
+                    }
+                }
+                JobState::Active => {
+                    let timeout = rare.and_then(|rare| rare.timeout).filter(|timeout| timeout.0 > 0);
+                    if let Some((timeout, started)) = timeout.zip(job.started_at) {
+                        wanted.insert((started.plus(timeout), Timer::JobTimeout(job.key)));
+                    }
+                }
+                JobState::Blocked | JobState::Completed | JobState::Failed => {}
+            }
+        }
+        for entry in self.keys.iter() {
+            wanted.extend(entry.expires_at.map(|end| (end, Timer::KeyEnd(entry.entry))));
+        }
+        wanted.extend(self.parked.iter().map(|(park, until)| (until, Timer::ParkEnd(park))));
+        let set: BTreeSet<(Timestamp, Timer)> =
+            self.timers.iter().filter(|(_, timer)| *timer != Timer::Sweep).copied().collect();
+        assert_eq!(set, wanted, "every deadline has its timer and every timer its deadline");
+        let overdue =
+            set.iter().find(|(at, timer)| at.is_due(now) && !matches!(timer, Timer::ParkEnd(_) | Timer::JobExpiry(_)));
+        assert_eq!(overdue, None, "after a tick nothing is overdue");
+    }
+
+    fn check_queues(&self) {
+        let mut counted = 0;
+        let mut keys = 0;
+        for queue in self.queues.iter() {
+            for key in queue.all_jobs() {
+                assert_eq!(self.known(key).queue, queue.id, "a job stands in its own queue's sets");
+                counted += 1;
+            }
+            keys += queue.keys;
+            let prioritized = queue.ready.values().filter(|key| self.known(**key).priority > 0).count() as u64;
+            assert_eq!(queue.prioritized, prioritized, "the counter equals a recount");
+            let served = queue.settings.paused || queue.ready.is_empty() || queue.parked.is_empty();
+            assert!(served, "nothing is ready while a pull waits for it: {}", queue.name);
+        }
+        assert_eq!(counted, self.jobs.len(), "every job is in exactly one set");
+        assert_eq!(keys, self.keys.len(), "the queues' key counters equal the number of keys");
+    }
+}

@@ -1,0 +1,357 @@
+//! A job as the engine holds it: what was asked for, where it stands, who runs it.
+
+use crate::command::{NewJob, Payload, StateName};
+use crate::names::{ConnId, JobId, JobKey, LockToken, QueueId};
+use crate::time::{Millis, Timestamp};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Bytes that are in memory, or only in the store's file, or not there at all.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub enum Blob {
+    /// There is none.
+    #[default]
+    Absent,
+    /// In memory.
+    Here(Payload),
+    /// In the file only, under the job's generation; whoever sends it on reads it there.
+    OnDisk,
+}
+
+impl From<Option<Payload>> for Blob {
+    fn from(bytes: Option<Payload>) -> Blob {
+        bytes.map_or(Blob::Absent, Blob::Here)
+    }
+}
+
+/// The stored part of a job's state. Waiting, prioritized and delayed are told apart when looked at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum JobState {
+    /// Ready or delayed.
+    Queued,
+    /// Waits for dependencies, or was parked by its worker.
+    Blocked,
+    /// Delivered.
+    Active,
+    /// Done.
+    Completed,
+    /// A dead letter.
+    Failed,
+}
+
+/// One job, one generation.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// Its generation.
+    pub key: JobKey,
+    /// Its public id.
+    pub id: JobId,
+    /// Where it lives.
+    pub queue: QueueId,
+    /// What was asked for.
+    pub spec: Arc<NewJob>,
+    /// The stored part of its state.
+    pub state: JobState,
+    /// Whether a queued job waits in the ready order (and not in the delayed one). Only meaningful while `Queued`.
+    pub ready: bool,
+    /// The payload.
+    pub data: Blob,
+    /// A 64-bit fingerprint of the payload bytes, to see that a repeat carried other data.
+    pub fingerprint: u64,
+    /// Current priority.
+    pub priority: i32,
+    /// Current lifo flag.
+    pub lifo: bool,
+    /// `timestamp` option or the moment of the add.
+    pub created_at: Timestamp,
+    /// Ready from this moment.
+    pub run_at: Timestamp,
+    /// Start of the current or last attempt.
+    pub started_at: Option<Timestamp>,
+    /// Completion; none for dead letters, whose moment is in `Failure`.
+    pub completed_at: Option<Timestamp>,
+    /// Last sign of life of its worker.
+    pub last_heartbeat: Timestamp,
+    /// Failed tries.
+    pub attempts: u32,
+    /// How often it stalled or lost its lock.
+    pub stall_count: u32,
+    /// 0 to 100.
+    pub progress: f64,
+    /// The result, once completed.
+    pub result: Blob,
+    /// Who runs it; exactly while `Active`.
+    pub delivery: Option<Box<Delivery>>,
+    /// What few jobs have.
+    pub extra: Extra,
+}
+
+/// What grows with a job's life; empty for a job that only waits. Stored as it stands.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Extra {
+    /// Steps after the admission, oldest first; with it at most 20, later ones are dropped (protocol-core.md 4.1).
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub timeline: Vec<TimelineEntry>,
+    /// The rest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rare: Option<Box<RareState>>,
+}
+
+/// State that few jobs have.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RareState {
+    /// Text of the last Progress.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub progress_message: Option<String>,
+    /// Last FAIL that carried one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stacktrace: Vec<String>,
+    /// Why and when it failed for good; exactly while `Failed`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub failure: Option<Failure>,
+    /// Every failed attempt, oldest first, at most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub failed_attempts: Vec<FailedAttempt>,
+    /// Dependencies that have not completed yet.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub unresolved: Vec<JobId>,
+    /// Whether the worker parked it (MoveToWaitingChildren), so that dependencies alone do not free it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub parked_by_worker: bool,
+    /// keepLastIfActive: the add that follows when this job ends.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_next: Option<StoredNext>,
+    /// Log lines, newest last, at most 100.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub logs: Vec<LogLine>,
+    /// The token of a delivery that ended by a lost lease or a stall: its late completion still counts (protocol-core.md 5.6).
+    #[serde(skip)]
+    pub late_token: Option<LockToken>,
+    /// Tokens of deliveries that ran into the job's timeout: their late answers are ignored, not refused.
+    #[serde(skip)]
+    pub timed_out: Vec<LockToken>,
+}
+
+/// The add that follows an active owner (dedup.md 10).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StoredNext {
+    /// What was asked for.
+    pub spec: Arc<NewJob>,
+    /// Its payload; stored as hexadecimal text.
+    #[serde(with = "payload_as_hex", default, skip_serializing_if = "Option::is_none")]
+    pub data: Option<Payload>,
+}
+
+mod payload_as_hex {
+    use super::Payload;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bytes: &Option<Payload>, to: S) -> Result<S::Ok, S::Error> {
+        let bytes = bytes.as_deref().unwrap_or_default();
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        to.serialize_str(&text)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Payload>, D::Error> {
+        let text = String::deserialize(from)?;
+        let digits = text.as_bytes();
+        if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+            return Err(D::Error::custom("a payload must be pairs of hexadecimal digits"));
+        }
+        let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        digits
+            .chunks(2)
+            .map(byte)
+            .collect::<Option<Payload>>()
+            .map(Some)
+            .ok_or_else(|| D::Error::custom("a payload must be hexadecimal digits"))
+    }
+}
+
+/// A step of a job's life.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct TimelineEntry {
+    /// The state it reached.
+    pub state: StateName,
+    /// When.
+    pub at: Timestamp,
+    /// The failure's message.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Attempt number, for failures and retries.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempt: Option<u32>,
+}
+
+/// Why a job is a dead letter (protocol-admin.md 5).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Failure {
+    /// The kind.
+    pub reason: FailureReason,
+    /// The last message.
+    #[serde(default)]
+    pub error: Option<String>,
+    /// When it entered the dead letters.
+    pub entered_at: Timestamp,
+}
+
+/// The reasons of protocol-admin.md 5.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FailureReason {
+    /// FAIL on the last attempt, or unrecoverable; lease lost or stalled on the last attempt.
+    MaxAttemptsExceeded,
+    /// The attempt ran longer than the job's `timeout`.
+    Timeout,
+    /// `maxStalls` reached.
+    Stalled,
+    /// Discarded.
+    Unknown,
+    /// Only for attempts that were retried.
+    ExplicitFail,
+}
+
+impl FailureReason {
+    /// The text on the wire.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            FailureReason::MaxAttemptsExceeded => "max_attempts_exceeded",
+            FailureReason::Timeout => "timeout",
+            FailureReason::Stalled => "stalled",
+            FailureReason::Unknown => "unknown",
+            FailureReason::ExplicitFail => "explicit_fail",
+        }
+    }
+}
+
+/// One failed attempt, as dead letters list them.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FailedAttempt {
+    /// 1 for the first.
+    pub attempt: u32,
+    /// When it began.
+    pub started_at: Option<Timestamp>,
+    /// When it failed.
+    pub failed_at: Timestamp,
+    /// The kind.
+    pub reason: FailureReason,
+    /// The message.
+    #[serde(default)]
+    pub error: Option<String>,
+}
+
+/// A line of a job's log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LogLine {
+    /// When it came in.
+    pub at: Timestamp,
+    /// `info` and so on, as given.
+    pub level: String,
+    /// The text.
+    pub message: String,
+}
+
+/// Who runs a job. Ownership is per delivery, not per job (protocol-core.md 2.5).
+#[derive(Clone, Debug, PartialEq)]
+pub struct Delivery {
+    /// Which delivery of this process, ascending.
+    pub number: u64,
+    /// The connection that took it; none once that connection has ended and the job stayed active.
+    pub conn: Option<ConnId>,
+    /// When that connection ended.
+    pub conn_lost_at: Option<Timestamp>,
+    /// The lease; none when taken without an owner, or after a heartbeat came too late.
+    pub lock: Option<JobLock>,
+    /// Taken without an owner and meant to outlive its connection.
+    pub detached: bool,
+    /// Seen silent too long once already; the next look handles it.
+    pub stall_candidate: bool,
+}
+
+/// A lease on a job.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JobLock {
+    /// The secret.
+    pub token: LockToken,
+    /// In whose name.
+    pub owner: Arc<str>,
+    /// Time to live, kept for later heartbeats.
+    pub ttl: Millis,
+    /// Runs out at this moment; acted upon by the next sweep only.
+    pub expires_at: Timestamp,
+    /// Renewals so far; a lock that was never renewed ends with its connection.
+    pub renewals: u32,
+}
+
+impl Job {
+    /// The state as clients see it.
+    pub fn state_name(&self, now: Timestamp) -> StateName {
+        match self.state {
+            JobState::Queued if !self.run_at.is_due(now) => StateName::Delayed,
+            JobState::Queued if self.priority > 0 => StateName::Prioritized,
+            JobState::Queued => StateName::Waiting,
+            JobState::Blocked => StateName::WaitingChildren,
+            JobState::Active => StateName::Active,
+            JobState::Completed => StateName::Completed,
+            JobState::Failed => StateName::Failed,
+        }
+    }
+
+    /// Not completed and not failed (dedup.md 1).
+    pub fn is_live(&self) -> bool {
+        match self.state {
+            JobState::Queued | JobState::Blocked | JobState::Active => true,
+            JobState::Completed | JobState::Failed => false,
+        }
+    }
+
+    /// Rare state, if it has any.
+    pub fn rare(&self) -> Option<&RareState> {
+        self.extra.rare.as_deref()
+    }
+
+    /// Rare state to change; made when it is not there yet.
+    pub fn rare_mut(&mut self) -> &mut RareState {
+        self.extra.rare.get_or_insert_default()
+    }
+
+    /// Why it is a dead letter.
+    pub fn failure(&self) -> Option<&Failure> {
+        self.rare().and_then(|rare| rare.failure.as_ref())
+    }
+
+    /// The key it asked for, whether or not it owns it.
+    pub fn key_text(&self) -> Option<&Arc<str>> {
+        self.spec.dedup.as_ref().map(|dedup| &dedup.key)
+    }
+
+    /// Ids it depends on, as asked.
+    pub fn depends_on(&self) -> &[JobId] {
+        self.spec.rare.as_ref().map_or(&[], |rare| rare.depends_on.as_slice())
+    }
+
+    /// The whole timeline: the admission, then what followed. `admitted` is never stored, it follows from the request.
+    pub fn timeline(&self) -> Vec<TimelineEntry> {
+        let state = if !self.depends_on().is_empty() {
+            StateName::WaitingChildren
+        } else if self.spec.delay.0 > 0 {
+            StateName::Delayed
+        } else if self.spec.priority > 0 {
+            StateName::Prioritized
+        } else {
+            StateName::Waiting
+        };
+        let first = TimelineEntry { state, at: self.created_at, error: None, attempt: None };
+        std::iter::once(first).chain(self.extra.timeline.iter().cloned()).collect()
+    }
+
+    /// Message of the last failure in the timeline (protocol-core.md 4.1, `failedReason`).
+    pub fn failed_reason(&self) -> Option<&str> {
+        let last = self.extra.timeline.iter().rev().find(|entry| entry.state == StateName::Failed)?;
+        last.error.as_deref().filter(|error| !error.is_empty())
+    }
+}

@@ -1,0 +1,253 @@
+//! The live deduplication keys and their life (dedup.md 4): who owns which text, until when, how a key ends.
+//!
+//! What an add with a key means is decided in `dedup.rs`.
+
+use crate::dedup::{DedupWindow, FreedBy, FreedKey, KeyEntry, KeyTally};
+use crate::engine::Engine;
+use crate::job::Job;
+use crate::limits::FREED_KEYS_MAX;
+use crate::names::{EntryId, JobKey, QueueId};
+use crate::time::{Millis, Timestamp};
+use crate::timers::Timer;
+use hashbrown::{Equivalent, HashMap};
+use rustc_hash::{FxBuildHasher, FxHashMap};
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::sync::Arc;
+
+/// A key's text in its scope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Scoped {
+    queue: QueueId,
+    key: Arc<str>,
+}
+
+/// The same, borrowed for a look-up.
+struct ScopedRef<'a> {
+    queue: QueueId,
+    key: &'a str,
+}
+
+impl Hash for Scoped {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        ScopedRef { queue: self.queue, key: &self.key }.hash(to);
+    }
+}
+
+impl Hash for ScopedRef<'_> {
+    fn hash<H: Hasher>(&self, to: &mut H) {
+        self.queue.hash(to);
+        self.key.hash(to);
+    }
+}
+
+impl Equivalent<Scoped> for ScopedRef<'_> {
+    fn equivalent(&self, other: &Scoped) -> bool {
+        self.queue == other.queue && *self.key == *other.key
+    }
+}
+
+/// All live keys; there is no cap on their number (dedup.md 4).
+#[derive(Debug, Default)]
+pub(crate) struct Keys {
+    entries: FxHashMap<EntryId, KeyEntry>,
+    index: HashMap<Scoped, EntryId, FxBuildHasher>,
+    /// How the last keys became free, oldest first.
+    freed: VecDeque<FreedKey>,
+}
+
+impl Keys {
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &KeyEntry> {
+        self.entries.values()
+    }
+
+    pub(crate) fn get(&self, entry: EntryId) -> Option<&KeyEntry> {
+        self.entries.get(&entry)
+    }
+
+    pub(crate) fn find(&self, queue: QueueId, key: &str) -> Option<&KeyEntry> {
+        let entry = self.index.get(&ScopedRef { queue, key })?;
+        self.entries.get(entry)
+    }
+
+    /// How this key became free, newest first.
+    pub(crate) fn all_freed(&self, queue: QueueId, key: &str) -> impl Iterator<Item = &FreedKey> {
+        self.freed.iter().rev().filter(move |freed| freed.entry.queue == queue && *freed.entry.key == *key)
+    }
+
+    pub(crate) fn freed(&self, queue: QueueId, key: &str) -> Option<&FreedKey> {
+        self.all_freed(queue, key).next()
+    }
+
+    /// Forgets how the keys of a queue that is gone became free.
+    pub(crate) fn forget_freed(&mut self, queue: QueueId) {
+        self.freed.retain(|freed| freed.entry.queue != queue);
+    }
+
+    pub(crate) fn insert(&mut self, entry: KeyEntry) {
+        let scoped = Scoped { queue: entry.queue, key: entry.key.clone() };
+        let before = self.index.insert(scoped, entry.entry);
+        assert!(before.is_none(), "a key is in its queue once: {}", entry.key);
+        self.entries.insert(entry.entry, entry);
+    }
+
+    fn remove(&mut self, entry: EntryId) -> Option<KeyEntry> {
+        let entry = self.entries.remove(&entry)?;
+        self.index.remove(&ScopedRef { queue: entry.queue, key: &entry.key });
+        Some(entry)
+    }
+}
+
+/// How an owner ended, for its key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum OwnerEnd {
+    /// Completed or failed for good: a window stays open (dedup.md 4).
+    Finished,
+    /// Taken out of the broker by hand: the key goes with it, window or not.
+    Removed,
+}
+
+impl Engine {
+    /// The valid entry of a key: with an expiry `now < expires_at`, without one its owner lives (dedup.md 4).
+    pub(crate) fn valid_key(&self, queue: QueueId, key: &str, now: Timestamp) -> Option<&KeyEntry> {
+        let entry = self.keys.find(queue, key)?;
+        let is_valid = match entry.expires_at {
+            Some(end) => !end.is_due(now),
+            None => self.jobs.get(entry.owner).is_some_and(Job::is_live),
+        };
+        is_valid.then_some(entry)
+    }
+
+    /// The entry that this job owns, if it owns one: ownership is by generation.
+    pub(crate) fn owned_key(&self, job: &Job) -> Option<&KeyEntry> {
+        let entry = self.keys.find(job.queue, job.key_text()?)?;
+        (entry.owner == job.key).then_some(entry)
+    }
+
+    /// Gives the key that `job` asked for to it, with a window of its own from `now`. A ttl of 0 is never valid, so
+    /// nothing is registered; keepLastIfActive has no window (dedup.md 4, 10).
+    pub(crate) fn register_key(&mut self, job: JobKey, now: Timestamp) {
+        let Some(job) = self.jobs.get(job) else { return };
+        let Some(request) = job.spec.dedup.clone() else { return };
+        let ttl = if request.keep_last { None } else { request.ttl };
+        let (queue, owner, owner_id) = (job.queue, job.key, job.id.clone());
+        let before = self.keys.find(queue, &request.key).map(|entry| entry.entry);
+        let tally = match before.and_then(|entry| self.unlink_key(entry)) {
+            Some(entry) if entry.owner != owner => {
+                KeyTally { replaced: entry.tally.replaced + 1, ..KeyTally::default() }
+            }
+            Some(_) | None => KeyTally::default(),
+        };
+        if ttl == Some(Millis(0)) {
+            return;
+        }
+        let entry = KeyEntry {
+            entry: EntryId(self.next_number()),
+            queue,
+            key: request.key.clone(),
+            from_hash: request.from_hash,
+            owner,
+            owner_id,
+            ttl,
+            expires_at: ttl.map(|ttl| now.plus(ttl)),
+            registered_at: now,
+            tally,
+        };
+        self.link_key(entry);
+    }
+
+    /// Restarts a window (or gives one to a key without), or lifts it.
+    pub(crate) fn set_key_window(&mut self, entry: EntryId, ttl: Option<Millis>, until: Option<Timestamp>) {
+        let Some(held) = self.keys.entries.get_mut(&entry) else { return };
+        if let Some(end) = held.expires_at {
+            self.timers.cancel(end, Timer::KeyEnd(entry));
+        }
+        held.ttl = ttl;
+        held.expires_at = until;
+        if let Some(end) = until {
+            self.timers.set(end, Timer::KeyEnd(entry));
+        }
+        self.dirty.key(entry);
+    }
+
+    /// Changes a key's counters.
+    pub(crate) fn tally_key(&mut self, entry: EntryId, change: impl FnOnce(&mut KeyTally)) {
+        if let Some(held) = self.keys.entries.get_mut(&entry) {
+            change(&mut held.tally);
+            self.dirty.key(entry);
+        }
+    }
+
+    /// What becomes of the key when its owner ends. Does nothing for a job that owns none (any more).
+    pub(crate) fn end_key_of(&mut self, job: JobKey, end: OwnerEnd, by: FreedBy, now: Timestamp) {
+        let Some(entry) = self.jobs.get(job).and_then(|job| self.owned_key(job)) else { return };
+        let window_stays = entry.expires_at.is_some_and(|end| !end.is_due(now))
+            && self.config.dedup_window == DedupWindow::Ttl
+            && end == OwnerEnd::Finished;
+        if !window_stays {
+            self.free_key(entry.entry, by, now);
+        }
+    }
+
+    /// The key is free from now on; how it became so is remembered.
+    pub(crate) fn free_key(&mut self, entry: EntryId, by: FreedBy, now: Timestamp) {
+        let Some(entry) = self.unlink_key(entry) else { return };
+        if self.keys.freed.len() == FREED_KEYS_MAX {
+            self.keys.freed.pop_front();
+        }
+        let freed = FreedKey {
+            owner: entry.owner,
+            owner_id: entry.owner_id.clone(),
+            by,
+            at: now,
+            would_end_at: entry.expires_at,
+            entry,
+        };
+        self.keys.freed.push_back(freed);
+    }
+
+    /// A window has ended: its timer has already been taken out.
+    pub(crate) fn key_window_ended(&mut self, entry: EntryId, at: Timestamp, now: Timestamp) {
+        self.timers.set(at, Timer::KeyEnd(entry));
+        self.free_key(entry, FreedBy::WindowEnded, now);
+    }
+
+    /// A finished job that comes back takes its key again with a full window, unless another live job owns it (dedup.md 4).
+    /// Answers whether the job may come back.
+    pub(crate) fn reclaim_key(&mut self, job: JobKey, now: Timestamp) -> bool {
+        let Some(found) = self.jobs.get(job) else { return false };
+        let Some(key) = found.key_text() else { return true };
+        if let Some(entry) = self.valid_key(found.queue, key, now)
+            && entry.owner != job
+            && self.jobs.get(entry.owner).is_some_and(Job::is_live)
+        {
+            return false;
+        }
+        self.register_key(job, now);
+        true
+    }
+
+    /// Puts an entry among the live keys, with its timer.
+    pub(crate) fn link_key(&mut self, entry: KeyEntry) {
+        if let Some(end) = entry.expires_at {
+            self.timers.set(end, Timer::KeyEnd(entry.entry));
+        }
+        self.queues.get_mut(entry.queue).keys += 1;
+        self.dirty.key(entry.entry);
+        self.keys.insert(entry);
+    }
+
+    fn unlink_key(&mut self, entry: EntryId) -> Option<KeyEntry> {
+        let entry = self.keys.remove(entry)?;
+        if let Some(end) = entry.expires_at {
+            self.timers.cancel(end, Timer::KeyEnd(entry.entry));
+        }
+        self.queues.get_mut(entry.queue).keys -= 1;
+        self.dirty.key_gone(entry.entry);
+        Some(entry)
+    }
+}

@@ -1,0 +1,46 @@
+//! The queues, and nothing else: a pure state machine.
+//!
+//! It has no clock, no threads, no files, no sockets and no async. Time and commands go in; answers, events and changed rows
+//! come out. The same inputs and seed give the same outputs, always.
+
+mod admit;
+pub mod change;
+pub mod command;
+mod completed_ids;
+mod custom_id;
+pub mod dedup;
+mod deliver;
+mod dirty;
+mod dispatch;
+mod edit;
+pub mod effects;
+pub mod engine;
+pub mod event;
+mod finish;
+mod ids;
+mod invariants;
+pub mod job;
+mod jobs;
+mod keys;
+pub mod limits;
+mod lock;
+mod manage;
+pub mod names;
+mod park;
+mod query;
+mod queue;
+pub mod rejection;
+pub mod reply;
+mod rows;
+pub mod time;
+mod timers;
+mod transit;
+pub mod view;
+mod worker;
+
+pub use engine::{Engine, EngineConfig};
+
+#[cfg(test)]
+mod scenario_tests;
+#[cfg(test)]
+mod testing;

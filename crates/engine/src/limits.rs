@@ -1,0 +1,32 @@
+//! Every bound of the engine, with its reason.
+
+use crate::time::Millis;
+
+/// Steps of a job's timeline, the admission included; later ones are dropped (protocol-core.md 4.1).
+pub const TIMELINE_MAX: usize = 20;
+/// Log lines per job; the oldest go (protocol-core.md 8.3).
+pub const LOGS_MAX: usize = 100;
+/// Failed attempts remembered per job; the newest stay, so that a job with 1,000 attempts keeps a small row.
+pub const FAILED_ATTEMPTS_MAX: usize = 100;
+/// Stack lines accepted with one FAIL (protocol-core.md 6.9).
+pub const STACK_LINES_MAX: usize = 100;
+/// Stack lines kept when the job does not say (protocol-core.md 4.1).
+pub const STACK_TRACE_LIMIT_DEFAULT: u32 = 10;
+/// Parked requests per connection, so that one client cannot fill the memory with waits.
+pub const PARKED_PER_CONN_MAX: usize = 1_000;
+/// Freed keys remembered for the sentence of the next add (gui.md 11).
+pub const FREED_KEYS_MAX: usize = 1_000;
+/// Completed and removed ids that still satisfy a later `dependsOn`.
+pub const COMPLETED_IDS_MAX: usize = 50_000;
+/// Finished jobs looked at by one page of the window before it says how far it got.
+pub const PAGE_SCAN_MAX: usize = 20_000;
+/// Generations reserved in one write, so that a number is never given out twice, not even after a crash.
+pub const RESERVE_STEP: u64 = 10_000;
+/// Locks that ran out and stalls are looked for this often; clients know it so (protocol-core.md 5.6, 5.7).
+pub const SWEEP_EVERY: Millis = Millis(5_000);
+/// Longest wait before a retry, jitter included (protocol-core.md 5.5).
+pub const BACKOFF_MAX: Millis = Millis(3_600_000);
+/// A worker that was silent this long is no longer listed (protocol-admin.md 9: three times its 30 s).
+pub const WORKER_SILENT_MAX: Millis = Millis(90_000);
+/// Timed-out deliveries per job whose late answers are still recognised.
+pub const TIMED_OUT_TOKENS_MAX: usize = 20;

@@ -1,0 +1,299 @@
+//! Queues as a whole: pause, drain, clean, obliterate, dead letters, and keys by hand (protocol-admin.md 2 and 5, dedup.md 4).
+
+use crate::command::{CleanState, DlqFilter, StallPatch, StateName};
+use crate::dedup::FreedBy;
+use crate::effects::Effects;
+use crate::engine::Engine;
+use crate::event::EventKind;
+use crate::job::{Job, JobState};
+use crate::names::{EntryId, JobId, JobKey, QueueId};
+use crate::queue::ended_at;
+use crate::rejection::Rejection;
+use crate::reply::Reply;
+use crate::time::{Millis, Timestamp};
+use std::sync::Arc;
+
+impl Engine {
+    /// The queue of that name, listed from now on.
+    pub(crate) fn ensure_registered(&mut self, name: &Arc<str>) -> QueueId {
+        let id = self.queues.ensure(name);
+        let queue = self.queues.get_mut(id);
+        if !queue.registered {
+            queue.registered = true;
+            self.dirty.queue(name);
+        }
+        id
+    }
+
+    pub(crate) fn pause(&mut self, now: Timestamp, name: &Arc<str>, effects: &mut Effects) -> Reply {
+        let id = self.ensure_registered(name);
+        self.queues.get_mut(id).settings.paused = true;
+        self.dirty.queue(name);
+        self.emit(effects, id, None, now, EventKind::Paused);
+        Reply::Ok
+    }
+
+    pub(crate) fn resume(&mut self, now: Timestamp, name: &Arc<str>, effects: &mut Effects) -> Reply {
+        let Some(id) = self.queues.find(name).map(|queue| queue.id) else { return Reply::Ok };
+        self.queues.get_mut(id).settings.paused = false;
+        self.woken.push(id);
+        self.dirty.queue(name);
+        self.emit(effects, id, None, now, EventKind::Resumed);
+        Reply::Ok
+    }
+
+    /// Removes what is ready or delayed; keys go with their owners.
+    pub(crate) fn drain(&mut self, now: Timestamp, name: &str) -> Reply {
+        let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
+        let pending: Vec<JobKey> =
+            queue.ready.values().copied().chain(queue.delayed.iter().map(|(_, key)| *key)).collect();
+        for key in &pending {
+            self.remove_job(*key, Some(FreedBy::Drained), now);
+        }
+        Reply::Count(pending.len() as u64)
+    }
+
+    /// Removes the queue with everything in it, active jobs and all keys included.
+    pub(crate) fn obliterate(&mut self, now: Timestamp, name: &Arc<str>) -> Reply {
+        let Some(queue) = self.queues.find(name) else { return Reply::Ok };
+        let id = queue.id;
+        let jobs: Vec<JobKey> = queue.all_jobs().collect();
+        for key in jobs {
+            self.remove_job(key, Some(FreedBy::Obliterated), now);
+        }
+        // Windows of jobs that were gone already.
+        let rest: Vec<EntryId> = self.keys.iter().filter(|entry| entry.queue == id).map(|entry| entry.entry).collect();
+        for entry in rest {
+            self.free_key(entry, FreedBy::Obliterated, now);
+        }
+        let queue = self.queues.get_mut(id);
+        queue.registered = false;
+        queue.settings = crate::queue::default_settings();
+        queue.totals = crate::reply::Totals::default();
+        self.dirty.queue(name);
+        Reply::Ok
+    }
+
+    /// Oldest first, at most `limit`, only what is at least `grace` old and in the state that was asked for.
+    pub(crate) fn clean(
+        &mut self,
+        now: Timestamp,
+        name: &str,
+        grace: Millis,
+        state: CleanState,
+        limit: usize,
+    ) -> Reply {
+        let Some(queue) = self.queues.find(name) else { return Reply::Cleaned(Vec::new()) };
+        let until = Timestamp(now.0.saturating_sub(grace.0));
+        let old_enough = |job: &&Job| match state {
+            CleanState::Completed | CleanState::Failed => ended_at(job) <= until,
+            CleanState::AnyPending | CleanState::Waiting | CleanState::Prioritized | CleanState::Delayed => {
+                job.created_at <= until
+            }
+            CleanState::Nothing => false,
+        };
+        let pending = queue.ready.values().chain(queue.delayed.iter().map(|(_, key)| key));
+        let keys: Vec<JobKey> = match state {
+            CleanState::AnyPending => pending.copied().collect(),
+            CleanState::Waiting => pending.copied().filter(|key| self.is_in(*key, StateName::Waiting, now)).collect(),
+            CleanState::Prioritized => {
+                pending.copied().filter(|key| self.is_in(*key, StateName::Prioritized, now)).collect()
+            }
+            CleanState::Delayed => pending.copied().filter(|key| self.is_in(*key, StateName::Delayed, now)).collect(),
+            CleanState::Completed => queue.completed.iter().map(|(_, key)| *key).collect(),
+            CleanState::Failed => queue.failed.iter().map(|(_, key)| *key).collect(),
+            CleanState::Nothing => Vec::new(),
+        };
+        let mut found: Vec<&Job> = keys.iter().map(|key| self.known(*key)).filter(old_enough).collect();
+        found.sort_by_key(|job| (if job.is_live() { job.created_at } else { ended_at(job) }, job.key));
+        let found: Vec<(JobKey, JobId)> = found.into_iter().take(limit).map(|job| (job.key, job.id.clone())).collect();
+        for (key, _) in &found {
+            self.remove_job(*key, Some(FreedBy::Cleaned), now);
+        }
+        Reply::Cleaned(found.into_iter().map(|(_, id)| id).collect())
+    }
+
+    fn is_in(&self, key: JobKey, state: StateName, now: Timestamp) -> bool {
+        self.known(key).state_name(now) == state
+    }
+
+    /// Oldest first.
+    pub(crate) fn promote_jobs(&mut self, now: Timestamp, name: &str, count: Option<usize>) -> Reply {
+        let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
+        let mut delayed: Vec<&Job> = queue.delayed.iter().map(|(_, key)| self.known(*key)).collect();
+        delayed.sort_by_key(|job| (job.created_at, job.key));
+        let keys: Vec<JobKey> = delayed.iter().take(count.unwrap_or(usize::MAX)).map(|job| job.key).collect();
+        for key in &keys {
+            self.make_due(*key, now);
+        }
+        Reply::Count(keys.len() as u64)
+    }
+
+    /// Completed jobs run once more; those whose key now has another live owner are left alone.
+    pub(crate) fn retry_completed(
+        &mut self,
+        now: Timestamp,
+        name: &str,
+        id: Option<JobId>,
+        count: Option<usize>,
+        until: Option<Timestamp>,
+    ) -> Reply {
+        let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
+        let keys: Vec<JobKey> = match id {
+            Some(id) => self.finished_in(queue.id, &id, JobState::Completed).into_iter().collect(),
+            None => {
+                let in_time = queue.completed.iter().filter(|(at, _)| until.is_none_or(|until| *at <= until));
+                in_time.map(|(_, key)| *key).take(count.unwrap_or(usize::MAX)).collect()
+            }
+        };
+        self.revive_all(&keys, now)
+    }
+
+    fn finished_in(&self, queue: QueueId, id: &JobId, state: JobState) -> Option<JobKey> {
+        self.jobs.by_id(id).filter(|job| job.queue == queue && job.state == state).map(|job| job.key)
+    }
+
+    fn revive_all(&mut self, keys: &[JobKey], now: Timestamp) -> Reply {
+        let mut count = 0;
+        for key in keys {
+            count += u64::from(self.revive(*key, now));
+        }
+        Reply::Count(count)
+    }
+
+    /// The dead letters that a filter means, oldest first.
+    pub(crate) fn dead(&self, name: &str, filter: &DlqFilter) -> Vec<JobKey> {
+        let Some(queue) = self.queues.find(name) else { return Vec::new() };
+        let meant = |(at, key): &&(Timestamp, JobKey)| {
+            let reason = self.known(*key).failure().map(|failure| failure.reason.as_str());
+            filter.reason.as_deref().is_none_or(|wanted| reason == Some(wanted))
+                && filter.older_than.is_none_or(|until| *at <= until)
+                && filter.newer_than.is_none_or(|from| *at >= from)
+        };
+        let found = queue.failed.iter().filter(meant).skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX));
+        found.map(|(_, key)| *key).collect()
+    }
+
+    pub(crate) fn retry_dlq(
+        &mut self,
+        now: Timestamp,
+        name: &str,
+        id: Option<JobId>,
+        count: Option<usize>,
+        filter: Option<DlqFilter>,
+    ) -> Reply {
+        let keys = match (filter, id) {
+            (Some(filter), _) => self.dead(name, &filter),
+            (None, Some(id)) => {
+                let queue = self.queues.find(name).map(|queue| queue.id);
+                queue.and_then(|queue| self.finished_in(queue, &id, JobState::Failed)).into_iter().collect()
+            }
+            (None, None) => self.dead(name, &DlqFilter { limit: count, ..DlqFilter::default() }),
+        };
+        self.revive_all(&keys, now)
+    }
+
+    pub(crate) fn purge_dlq(&mut self, now: Timestamp, name: &str) -> Reply {
+        let keys = self.dead(name, &DlqFilter::default());
+        for key in &keys {
+            self.remove_job(*key, Some(FreedBy::Cleaned), now);
+        }
+        Reply::Count(keys.len() as u64)
+    }
+
+    pub(crate) fn remove_dlq_job(&mut self, now: Timestamp, name: &str, id: &JobId) -> Reply {
+        let queue = self.queues.find(name).map(|queue| queue.id);
+        let Some(key) = queue.and_then(|queue| self.finished_in(queue, id, JobState::Failed)) else {
+            return Reply::Removed(false);
+        };
+        self.remove_job(key, Some(FreedBy::Cancelled), now);
+        Reply::Removed(true)
+    }
+
+    pub(crate) fn set_stall_config(&mut self, name: &Arc<str>, patch: StallPatch) -> Reply {
+        let id = self.ensure_registered(name);
+        let stall = &mut self.queues.get_mut(id).settings.stall;
+        stall.enabled = patch.enabled.unwrap_or(stall.enabled);
+        stall.stall_interval = patch.stall_interval.unwrap_or(stall.stall_interval);
+        stall.max_stalls = patch.max_stalls.unwrap_or(stall.max_stalls);
+        stall.grace_period = patch.grace_period.unwrap_or(stall.grace_period);
+        self.dirty.queue(name);
+        Reply::Ok
+    }
+
+    /// RemoveDeduplicationKey: the job stays.
+    pub(crate) fn remove_key(&mut self, now: Timestamp, name: &str, key: &str) -> Reply {
+        let queue = self.queues.find(name).map(|queue| queue.id);
+        let entry = queue.and_then(|queue| self.valid_key(queue, key, now)).map(|entry| entry.entry);
+        if let Some(entry) = entry {
+            self.free_key(entry, FreedBy::ReleasedByClient, now);
+        }
+        Reply::KeysRemoved(u64::from(entry.is_some()))
+    }
+
+    /// RemoveJobDeduplicationKey: only if that very job still owns it.
+    pub(crate) fn remove_key_of_job(&mut self, now: Timestamp, id: &JobId) -> Reply {
+        let job = self.jobs.by_id(id);
+        let valid =
+            job.and_then(|job| self.valid_key(job.queue, job.key_text()?, now).filter(|entry| entry.owner == job.key));
+        let entry = valid.map(|entry| entry.entry);
+        if let Some(entry) = entry {
+            self.free_key(entry, FreedBy::ReleasedByClient, now);
+        }
+        Reply::Removed(entry.is_some())
+    }
+
+    /// The window's Release: nothing happens unless owner and generation are what was on screen (gui.md 3.4).
+    pub(crate) fn release_key(
+        &mut self,
+        now: Timestamp,
+        name: &str,
+        key: &str,
+        owner: &JobId,
+        generation: JobKey,
+    ) -> Result<Reply, Rejection> {
+        let queue = self.queues.find(name).map(|queue| queue.id);
+        let Some(entry) = queue.and_then(|queue| self.valid_key(queue, key, now)) else {
+            return Err(Rejection::Changed(format!("The key {key} is free already")));
+        };
+        if entry.owner != generation || entry.owner_id != *owner {
+            let text = format!("This key changed while you looked: it belongs to {} now", entry.owner_id);
+            return Err(Rejection::Changed(text));
+        }
+        self.free_key(entry.entry, FreedBy::ReleasedByHand, now);
+        Ok(Reply::Ok)
+    }
+
+    /// Undo of a release: the same owner and the remaining time, only while the key is free and the owner still has a
+    /// right to it: it lives, or its window is open.
+    pub(crate) fn restore_key(
+        &mut self,
+        now: Timestamp,
+        name: &str,
+        key: &str,
+        generation: JobKey,
+    ) -> Result<Reply, Rejection> {
+        let changed = |text: String| Err(Rejection::Changed(text));
+        let Some(queue) = self.queues.find(name).map(|queue| queue.id) else {
+            return changed(format!("The queue {name} is gone"));
+        };
+        if let Some(entry) = self.valid_key(queue, key, now) {
+            return changed(format!("The key {key} is held by {} now", entry.owner_id));
+        }
+        let freed = self.keys.freed(queue, key).filter(|freed| freed.owner == generation);
+        let Some(entry) = freed.map(|freed| freed.entry.clone()) else {
+            return changed(format!("The release of {key} is too long ago to be undone"));
+        };
+        let window_open = entry.expires_at.is_some_and(|end| !end.is_due(now));
+        let owner_lives = self.jobs.get(generation).is_some_and(Job::is_live);
+        if entry.expires_at.is_some() && !window_open {
+            return changed(format!("The window of {key} has ended meanwhile"));
+        }
+        if entry.expires_at.is_none() && !owner_lives {
+            return changed(format!("The owner of {key} has ended meanwhile"));
+        }
+        let entry = crate::dedup::KeyEntry { entry: EntryId(self.next_number()), ..entry };
+        self.link_key(entry);
+        Ok(Reply::Ok)
+    }
+}

@@ -1,0 +1,148 @@
+//! Identifiers: jobs, generations, queues, connections, lock tokens.
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use std::fmt;
+use std::sync::Arc;
+
+/// A job's public id. Unique in the whole broker among the jobs it knows (dedup.md 5).
+///
+/// A text that is a canonical lower-case UUID is kept as a number, so that a custom id equal to a generated id is the
+/// same id (dedup.md 5, "a live job whose generated id equals the jobId").
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum JobId {
+    /// A canonical lower-case UUID, generated or given.
+    Uuid(u128),
+    /// Any other text, compared code point by code point.
+    Text(Arc<str>),
+}
+
+impl JobId {
+    /// The id that `text` names. Never fails: any text is an id.
+    pub fn parse(text: &str) -> JobId {
+        match parse_uuid(text) {
+            Some(bits) => JobId::Uuid(bits),
+            None => JobId::Text(Arc::from(text)),
+        }
+    }
+}
+
+impl fmt::Display for JobId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            JobId::Uuid(bits) => write_uuid(*bits, out),
+            JobId::Text(text) => out.write_str(text),
+        }
+    }
+}
+
+impl fmt::Debug for JobId {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{self}")
+    }
+}
+
+impl Serialize for JobId {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        to.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for JobId {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<JobId, D::Error> {
+        let text = <std::borrow::Cow<'de, str>>::deserialize(from)?;
+        Ok(JobId::parse(&text))
+    }
+}
+
+/// A generation: one admitted job. Ascending, never reused, also the SQLite row id and the tie-break of equal places.
+///
+/// "Is it still the owner?" is always asked of generations, never of id texts (dedup.md 1).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct JobKey(pub u64);
+
+/// A queue inside this engine; never reused while the process runs. The name is its identity outside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QueueId(pub u32);
+
+/// A deduplication key's entry: ascending, the SQLite row id.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct EntryId(pub u64);
+
+/// A client connection; given by the broker, never reused while the process runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ConnId(pub u64);
+
+/// A parked request: a pull or a wait that could not be answered at once.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ParkId(pub u64);
+
+/// Who asked, and how to find the asker again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Origin {
+    /// A frame of a client connection; `request` counts that connection's frames.
+    Client {
+        /// The connection.
+        conn: ConnId,
+        /// The frame's number on it.
+        request: u64,
+    },
+    /// An action of the window; `call` is the window's own number for it.
+    Inspector {
+        /// The call to answer.
+        call: u64,
+    },
+    /// The broker itself: a follower of keepLastIfActive, the next run of a repeating job.
+    Internal,
+}
+
+/// The secret of one delivery, a UUIDv7 on the wire.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LockToken(pub u128);
+
+impl LockToken {
+    /// Whether `text` is this token.
+    pub fn matches(self, text: &str) -> bool {
+        parse_uuid(text) == Some(self.0)
+    }
+}
+
+impl fmt::Display for LockToken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write_uuid(self.0, out)
+    }
+}
+
+fn write_uuid(bits: u128, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut text = [b'-'; 36];
+    let mut at = 0;
+    for nibble in 0..32 {
+        if matches!(nibble, 8 | 12 | 16 | 20) {
+            at += 1;
+        }
+        text[at] = DIGITS[(bits >> (124 - 4 * nibble)) as usize & 15];
+        at += 1;
+    }
+    out.write_str(std::str::from_utf8(&text).expect("hexadecimal digits and dashes are ASCII"))
+}
+
+/// The number of a canonical lower-case UUID text, or nothing.
+fn parse_uuid(text: &str) -> Option<u128> {
+    let bytes = text.as_bytes();
+    if bytes.len() != 36 {
+        return None;
+    }
+    let mut bits = 0u128;
+    for (at, byte) in bytes.iter().enumerate() {
+        let digit = match (at, byte) {
+            (8 | 13 | 18 | 23, b'-') => continue,
+            (8 | 13 | 18 | 23, _) => return None,
+            (_, b'0'..=b'9') => byte - b'0',
+            (_, b'a'..=b'f') => byte - b'a' + 10,
+            _ => return None,
+        };
+        bits = bits << 4 | u128::from(digit);
+    }
+    Some(bits)
+}

@@ -1,0 +1,196 @@
+//! Requests that could not be answered at once: pulls that found nothing and waits for a job's end.
+//!
+//! They are entries with a deadline, not threads: replies may overtake them, effects do not.
+
+use crate::command::Pull;
+use crate::effects::{Effects, Output};
+use crate::engine::Engine;
+use crate::job::{Blob, JobState};
+use crate::limits::PARKED_PER_CONN_MAX;
+use crate::names::{ConnId, JobId, JobKey, Origin, ParkId, QueueId};
+use crate::rejection::Rejection;
+use crate::reply::Reply;
+use crate::time::{Millis, Timestamp};
+use crate::timers::Timer;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// What a parked request waits for.
+#[derive(Clone, Debug)]
+enum Waits {
+    /// A job in the queue.
+    Pull { queue: QueueId, pull: Pull },
+    /// The end of a job.
+    Job(JobKey),
+}
+
+#[derive(Debug)]
+struct ParkedRequest {
+    origin: Origin,
+    until: Timestamp,
+    waits: Waits,
+}
+
+/// All parked requests, in order of arrival.
+#[derive(Debug, Default)]
+pub(crate) struct Parked {
+    requests: BTreeMap<ParkId, ParkedRequest>,
+    per_conn: FxHashMap<ConnId, usize>,
+    waits_for: FxHashMap<JobKey, Vec<ParkId>>,
+    next: u64,
+}
+
+impl Parked {
+    fn of_conn(&self, conn: ConnId) -> Vec<ParkId> {
+        let is_its =
+            |request: &ParkedRequest| matches!(request.origin, Origin::Client { conn: its, .. } if its == conn);
+        match self.per_conn.get(&conn) {
+            Some(_) => self.requests.iter().filter(|(_, request)| is_its(request)).map(|(park, _)| *park).collect(),
+            None => Vec::new(),
+        }
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (ParkId, Timestamp)> {
+        self.requests.iter().map(|(park, request)| (*park, request.until))
+    }
+}
+
+impl Engine {
+    /// Parks a pull until a job comes or its time is over.
+    pub(crate) fn park_pull(&mut self, now: Timestamp, origin: Origin, pull: Pull) -> Result<(), Rejection> {
+        let queue = self.queues.ensure(&pull.queue);
+        let until = now.plus(pull.timeout);
+        let park = self.park(origin, until, Waits::Pull { queue, pull })?;
+        self.queues.get_mut(queue).parked.push_back(park);
+        Ok(())
+    }
+
+    /// WaitJob: answered at once for a finished job; parked otherwise. It also ends when the job fails or is removed, for
+    /// then it never completes (2.9.5 waits on to the timeout).
+    pub(crate) fn wait_job(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        id: &JobId,
+        timeout: Millis,
+    ) -> Result<Option<Reply>, Rejection> {
+        let Some(job) = self.jobs.by_id(id) else {
+            let removed = Reply::Waited { key: None, completed: true, result: Blob::Absent, failed: None };
+            return if self.completed_ids.contains(id) { Ok(Some(removed)) } else { Err(Rejection::JobNotFound) };
+        };
+        if !job.is_live() {
+            return Ok(Some(waited(job)));
+        }
+        let key = job.key;
+        if timeout.0 == 0 {
+            return Ok(Some(Reply::Waited { key: None, completed: false, result: Blob::Absent, failed: None }));
+        }
+        let park = self.park(origin, now.plus(timeout), Waits::Job(key))?;
+        self.parked.waits_for.entry(key).or_default().push(park);
+        Ok(None)
+    }
+
+    fn park(&mut self, origin: Origin, until: Timestamp, waits: Waits) -> Result<ParkId, Rejection> {
+        if let Origin::Client { conn, .. } = origin {
+            let count = self.parked.per_conn.entry(conn).or_default();
+            if *count >= PARKED_PER_CONN_MAX {
+                return Err(Rejection::TooManyParked(PARKED_PER_CONN_MAX));
+            }
+            *count += 1;
+        }
+        let park = ParkId(self.parked.next);
+        self.parked.next += 1;
+        self.timers.set(until, Timer::ParkEnd(park));
+        self.parked.requests.insert(park, ParkedRequest { origin, until, waits });
+        Ok(park)
+    }
+
+    /// Takes a parked request out, with its timer and its place in line.
+    fn unpark(&mut self, park: ParkId) -> Option<ParkedRequest> {
+        let request = self.parked.requests.remove(&park)?;
+        self.timers.cancel(request.until, Timer::ParkEnd(park));
+        if let Origin::Client { conn, .. } = request.origin
+            && let Some(count) = self.parked.per_conn.get_mut(&conn)
+        {
+            *count -= 1;
+            if *count == 0 {
+                self.parked.per_conn.remove(&conn);
+            }
+        }
+        match &request.waits {
+            Waits::Pull { queue, .. } => self.queues.get_mut(*queue).parked.retain(|other| *other != park),
+            Waits::Job(key) => {
+                if let Some(waiting) = self.parked.waits_for.get_mut(key) {
+                    waiting.retain(|other| *other != park);
+                    if waiting.is_empty() {
+                        self.parked.waits_for.remove(key);
+                    }
+                }
+            }
+        }
+        Some(request)
+    }
+
+    /// A parked request has waited long enough; its timer has already been taken out.
+    pub(crate) fn park_ended(&mut self, park: ParkId, at: Timestamp, effects: &mut Effects) {
+        self.timers.set(at, Timer::ParkEnd(park));
+        let Some(request) = self.unpark(park) else { return };
+        let reply = match request.waits {
+            Waits::Pull { pull, .. } => Engine::empty_pull(&pull),
+            Waits::Job(_) => Reply::Waited { key: None, completed: false, result: Blob::Absent, failed: None },
+        };
+        effects.outputs.push(Output::Reply { to: request.origin, reply });
+    }
+
+    /// Hands ready jobs to the pulls that wait for them, first come first served.
+    pub(crate) fn serve_parked(&mut self, queue: QueueId, now: Timestamp, effects: &mut Effects) {
+        while let Some(park) = self.queues.get(queue).parked.front().copied() {
+            let found = self.queues.get(queue);
+            if found.settings.paused || found.ready.is_empty() {
+                return;
+            }
+            let Some(request) = self.unpark(park) else { return };
+            let Waits::Pull { pull, .. } = request.waits else { unreachable!("only pulls stand in a queue's line") };
+            let reply = self.deliver(now, request.origin, &pull, effects);
+            effects.outputs.push(Output::Reply { to: request.origin, reply });
+        }
+    }
+
+    /// Answers those who wait for the end of this job, which has ended.
+    pub(crate) fn answer_waits(&mut self, key: JobKey, effects: &mut Effects) {
+        let Some(parks) = self.parked.waits_for.get(&key).cloned() else { return };
+        let reply = waited(self.known(key));
+        for park in parks {
+            let Some(request) = self.unpark(park) else { continue };
+            effects.outputs.push(Output::Reply { to: request.origin, reply: reply.clone() });
+        }
+    }
+
+    /// The job is about to leave the broker: who still waits for it learns that it will not complete, when the time is
+    /// over at the latest. The entries lose their job here.
+    pub(crate) fn end_waits(&mut self, key: JobKey) {
+        let parks = self.parked.waits_for.remove(&key).unwrap_or_default();
+        for park in parks {
+            // Due at once: the next tick answers `completed: false`.
+            if let Some(request) = self.parked.requests.get_mut(&park) {
+                self.timers.cancel(request.until, Timer::ParkEnd(park));
+                request.until = Timestamp(0);
+                self.timers.set(request.until, Timer::ParkEnd(park));
+            }
+        }
+    }
+
+    /// Forgets what a connection had parked.
+    pub(crate) fn drop_parked_of(&mut self, conn: ConnId) {
+        for park in self.parked.of_conn(conn) {
+            self.unpark(park);
+        }
+    }
+}
+
+/// The answer to a wait for a finished job.
+fn waited(job: &crate::job::Job) -> Reply {
+    let completed = job.state == JobState::Completed;
+    let failed = job.failure().map(|failure| failure.error.clone().unwrap_or_default());
+    Reply::Waited { key: Some(job.key), completed, result: job.result.clone(), failed }
+}

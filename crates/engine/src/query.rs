@@ -1,0 +1,189 @@
+//! Questions about jobs, queues and keys (protocol-core.md 8.1, 8.3, 8.4). Nothing here changes anything.
+
+use crate::command::{DlqFilter, ListState, StateName};
+use crate::engine::Engine;
+use crate::job::{Blob, FailureReason, Job, JobState};
+use crate::names::{JobId, JobKey};
+use crate::queue::{Queue, default_settings};
+use crate::rejection::Rejection;
+use crate::reply::{DlqStats, JobRecord, KeyRecord, Reply, Totals};
+use crate::time::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+impl Engine {
+    fn record(&self, job: &Job, now: Timestamp) -> JobRecord {
+        JobRecord { job: job.clone(), state: job.state_name(now) }
+    }
+
+    pub(crate) fn get_job(&self, now: Timestamp, id: &JobId) -> Result<Reply, Rejection> {
+        let job = self.jobs.by_id(id).ok_or(Rejection::JobNotFound)?;
+        Ok(Reply::Job(Box::new(self.record(job, now))))
+    }
+
+    /// Only a live job, and only by its custom id (dedup.md 5).
+    pub(crate) fn get_job_by_custom_id(&self, now: Timestamp, id: &JobId) -> Result<Reply, Rejection> {
+        let job = self.jobs.by_id(id).filter(|job| job.is_live() && job.spec.custom_id.is_some());
+        job.map(|job| Reply::JobByCustomId(Box::new(self.record(job, now)))).ok_or(Rejection::JobNotFound)
+    }
+
+    pub(crate) fn get_state(&self, now: Timestamp, id: JobId) -> Reply {
+        let state = self.jobs.by_id(&id).map(|job| job.state_name(now));
+        Reply::State { id, state }
+    }
+
+    pub(crate) fn get_result(&self, id: JobId) -> Reply {
+        let job = self.jobs.by_id(&id).filter(|job| job.state == JobState::Completed);
+        let result = job.map_or(Blob::Absent, |job| job.result.clone());
+        let key = job.map(|job| job.key);
+        Reply::Result { id, key, result }
+    }
+
+    pub(crate) fn get_progress(&self, now: Timestamp, id: &JobId) -> Result<Reply, Rejection> {
+        let job = self.known(self.active_or(id, now)?);
+        let message = job.rare().and_then(|rare| rare.progress_message.clone());
+        Ok(Reply::Progress { progress: job.progress, message })
+    }
+
+    /// Sorted by `createdAt`, ties by insertion; the slice `[offset, offset + limit)`. While the queue is paused, what is
+    /// ready is listed as paused only, but without a filter under its own state.
+    pub(crate) fn get_jobs(
+        &self,
+        now: Timestamp,
+        name: &str,
+        states: &[ListState],
+        offset: usize,
+        limit: usize,
+        ascending: bool,
+    ) -> Reply {
+        let Some(queue) = self.queues.find(name).filter(|_| limit > 0) else { return Reply::Jobs(Vec::new()) };
+        let mut keys: Vec<JobKey> = Vec::new();
+        if states.is_empty() {
+            keys.extend(queue.all_jobs());
+        }
+        for state in states {
+            keys.extend(self.keys_in(queue, *state, now));
+        }
+        let mut found: Vec<&Job> = keys.into_iter().map(|key| self.known(key)).collect();
+        found.sort_by_key(|job| (job.created_at, job.key));
+        found.dedup_by_key(|job| job.key);
+        if !ascending {
+            found.reverse();
+        }
+        Reply::Jobs(found.into_iter().skip(offset).take(limit).map(|job| self.record(job, now)).collect())
+    }
+
+    fn keys_in(&self, queue: &Queue, state: ListState, now: Timestamp) -> Vec<JobKey> {
+        let ready_as = |wanted: StateName| {
+            let shown = queue.ready.values().filter(move |_| !queue.settings.paused);
+            shown.copied().filter(|key| self.known(*key).state_name(now) == wanted).collect()
+        };
+        let state = match state {
+            ListState::Paused if queue.settings.paused => return queue.ready.values().copied().collect(),
+            ListState::Paused => return Vec::new(),
+            ListState::State(state) => state,
+        };
+        match state {
+            StateName::Waiting | StateName::Prioritized => ready_as(state),
+            StateName::Delayed => queue.delayed.iter().map(|(_, key)| *key).collect(),
+            StateName::WaitingChildren => queue.blocked.iter().copied().collect(),
+            StateName::Active => queue.active.iter().copied().collect(),
+            StateName::Completed => queue.completed.iter().map(|(_, key)| *key).collect(),
+            StateName::Failed => queue.failed.iter().map(|(_, key)| *key).collect(),
+        }
+    }
+
+    pub(crate) fn counts_per_priority(&self, name: Arc<str>) -> Reply {
+        let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
+        if let Some(queue) = self.queues.find(&name) {
+            for key in queue.ready.values().chain(queue.delayed.iter().map(|(_, key)| key)) {
+                *counts.entry(self.known(*key).priority).or_default() += 1;
+            }
+        }
+        Reply::PriorityCounts { queue: name, counts: counts.into_iter().collect() }
+    }
+
+    pub(crate) fn count_queued(&self, name: &str) -> Reply {
+        Reply::Count(self.queues.find(name).map_or(0, |queue| (queue.ready.len() + queue.delayed.len()) as u64))
+    }
+
+    pub(crate) fn get_logs(&self, id: &JobId, start: usize, end: Option<i64>) -> Reply {
+        let logs = self.jobs.by_id(id).and_then(Job::rare).map_or(&[][..], |rare| rare.logs.as_slice());
+        let stop = match end {
+            None => logs.len(),
+            Some(end) => usize::try_from(end.saturating_add(1)).unwrap_or(0).min(logs.len()),
+        };
+        let lines = logs.get(start.min(stop)..stop).unwrap_or_default().to_vec();
+        Reply::Logs { lines, total: logs.len() as u64 }
+    }
+
+    pub(crate) fn key_owner(&self, now: Timestamp, name: &str, key: &str) -> Reply {
+        let queue = self.queues.find(name).map(|queue| queue.id);
+        let entry = queue.and_then(|queue| self.valid_key(queue, key, now));
+        Reply::KeyOwner(entry.map(|entry| entry.owner_id.clone()))
+    }
+
+    /// In order of registration.
+    pub(crate) fn list_keys(&self, now: Timestamp, name: Option<&str>, offset: usize, limit: usize) -> Reply {
+        let queue = name.map(|name| self.queues.find(name).map(|queue| queue.id));
+        let mut entries: Vec<_> = self
+            .keys
+            .iter()
+            .filter(|entry| queue.is_none_or(|wanted| wanted == Some(entry.queue)))
+            .filter(|entry| self.valid_key(entry.queue, &entry.key, now).is_some())
+            .collect();
+        entries.sort_by_key(|entry| entry.entry);
+        let total = entries.len() as u64;
+        let keys = entries.into_iter().skip(offset).take(limit).map(|entry| KeyRecord {
+            queue: self.queues.get(entry.queue).name.clone(),
+            key: entry.key.clone(),
+            job_id: entry.owner_id.clone(),
+            state: self.jobs.get(entry.owner).map(|job| job.state_name(now)),
+            ttl: entry.ttl,
+            expires_at: entry.expires_at,
+            registered_at: entry.registered_at,
+            hits: entry.tally.collapsed,
+            last: entry.tally.last.map(|last| last.decision),
+        });
+        Reply::Keys { keys: keys.collect(), total, now }
+    }
+
+    pub(crate) fn list_queues(&self) -> Reply {
+        Reply::Queues(self.queues.iter().filter(|queue| queue.registered).map(|queue| queue.name.clone()).collect())
+    }
+
+    pub(crate) fn dlq(&self, now: Timestamp, name: &str, count: Option<usize>, filter: &DlqFilter) -> Reply {
+        let keys = self.dead(name, filter).into_iter().take(count.unwrap_or(usize::MAX));
+        Reply::Dlq(keys.map(|key| self.record(self.known(key), now)).collect())
+    }
+
+    pub(crate) fn dlq_stats(&self, name: Arc<str>) -> Reply {
+        let mut stats = DlqStats::default();
+        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
+        if let Some(queue) = self.queues.find(&name) {
+            stats.total = queue.failed.len() as u64;
+            stats.oldest = queue.failed.first().map(|(at, _)| *at);
+            stats.newest = queue.failed.last().map(|(at, _)| *at);
+            for (_, key) in &queue.failed {
+                let reason = self.known(*key).failure().map_or(FailureReason::Unknown, |failure| failure.reason);
+                *counts.entry(reason.as_str()).or_default() += 1;
+            }
+        }
+        stats.by_reason = counts.into_iter().collect();
+        Reply::DlqStats { queue: name, stats }
+    }
+
+    pub(crate) fn stall_config(&self, name: &str) -> Reply {
+        Reply::StallConfig(self.queues.find(name).map_or(default_settings().stall, |queue| queue.settings.stall))
+    }
+
+    pub(crate) fn queue_metrics(&self, name: Arc<str>) -> Reply {
+        let totals = self.queues.find(&name).map_or(Totals::default(), |queue| queue.totals);
+        let counts = self.counts(Some(&name));
+        Reply::Totals { queue: Some(name), totals, counts }
+    }
+
+    pub(crate) fn broker_metrics(&self) -> Reply {
+        Reply::Totals { queue: None, totals: self.totals, counts: self.counts(None) }
+    }
+}

@@ -1,0 +1,197 @@
+//! A queue: the orders its jobs stand in, and who waits for them.
+
+use crate::change::QueueSettings;
+use crate::job::{Job, JobState};
+use crate::names::{JobKey, ParkId, QueueId};
+use crate::reply::{JobCounts, StallConfig, Totals};
+use crate::time::{Millis, Timestamp};
+use rustc_hash::FxHashMap;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::Arc;
+
+/// A place in the ready order (protocol-core.md 5.1): priority descending; lifo jobs before others, newest first;
+/// then by `runAt`, ties by insertion.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    priority: std::cmp::Reverse<i32>,
+    fifo: bool,
+    order: i64,
+    key: JobKey,
+}
+
+impl Place {
+    pub(crate) fn of(job: &Job) -> Place {
+        let order = if job.lifo { -(job.key.0.cast_signed()) } else { job.run_at.0 };
+        Place { priority: std::cmp::Reverse(job.priority), fifo: !job.lifo, order, key: job.key }
+    }
+}
+
+/// One queue.
+#[derive(Debug)]
+pub(crate) struct Queue {
+    pub(crate) id: QueueId,
+    pub(crate) name: Arc<str>,
+    /// Something was added to it or set on it; a queue that was only asked about is not listed.
+    pub(crate) registered: bool,
+    pub(crate) settings: QueueSettings,
+    pub(crate) ready: BTreeMap<Place, JobKey>,
+    /// How many ready jobs have a priority above 0.
+    pub(crate) prioritized: u64,
+    pub(crate) delayed: BTreeSet<(Timestamp, JobKey)>,
+    pub(crate) active: BTreeSet<JobKey>,
+    pub(crate) blocked: BTreeSet<JobKey>,
+    /// By moment of completion.
+    pub(crate) completed: BTreeSet<(Timestamp, JobKey)>,
+    /// By moment of entering the dead letters.
+    pub(crate) failed: BTreeSet<(Timestamp, JobKey)>,
+    /// Pulls that wait, first come first served.
+    pub(crate) parked: VecDeque<ParkId>,
+    pub(crate) keys: usize,
+    pub(crate) totals: Totals,
+}
+
+impl Queue {
+    fn new(id: QueueId, name: Arc<str>) -> Queue {
+        Queue {
+            id,
+            name,
+            registered: false,
+            settings: default_settings(),
+            ready: BTreeMap::new(),
+            prioritized: 0,
+            delayed: BTreeSet::new(),
+            active: BTreeSet::new(),
+            blocked: BTreeSet::new(),
+            completed: BTreeSet::new(),
+            failed: BTreeSet::new(),
+            parked: VecDeque::new(),
+            keys: 0,
+            totals: Totals::default(),
+        }
+    }
+
+    /// Puts the job into the set of its state; `job.ready` tells ready from delayed.
+    pub(crate) fn insert(&mut self, job: &Job) {
+        let is_new = match job.state {
+            JobState::Queued if job.ready => {
+                self.prioritized += u64::from(job.priority > 0);
+                self.ready.insert(Place::of(job), job.key).is_none()
+            }
+            JobState::Queued => self.delayed.insert((job.run_at, job.key)),
+            JobState::Blocked => self.blocked.insert(job.key),
+            JobState::Active => self.active.insert(job.key),
+            JobState::Completed => self.completed.insert((ended_at(job), job.key)),
+            JobState::Failed => self.failed.insert((ended_at(job), job.key)),
+        };
+        assert!(is_new, "a job is in exactly one set: {}", job.id);
+    }
+
+    /// Takes the job out of the set of its state.
+    pub(crate) fn remove(&mut self, job: &Job) {
+        let was_there = match job.state {
+            JobState::Queued if job.ready => {
+                self.prioritized -= u64::from(job.priority > 0);
+                self.ready.remove(&Place::of(job)).is_some()
+            }
+            JobState::Queued => self.delayed.remove(&(job.run_at, job.key)),
+            JobState::Blocked => self.blocked.remove(&job.key),
+            JobState::Active => self.active.remove(&job.key),
+            JobState::Completed => self.completed.remove(&(ended_at(job), job.key)),
+            JobState::Failed => self.failed.remove(&(ended_at(job), job.key)),
+        };
+        assert!(was_there, "a job is in the set of its state: {}", job.id);
+    }
+
+    /// Jobs per state; ready ones count as paused while the queue is paused.
+    pub(crate) fn counts(&self) -> JobCounts {
+        let ready = self.ready.len() as u64;
+        let mut counts = JobCounts {
+            delayed: self.delayed.len() as u64,
+            active: self.active.len() as u64,
+            completed: self.completed.len() as u64,
+            failed: self.failed.len() as u64,
+            waiting_children: self.blocked.len() as u64,
+            ..JobCounts::default()
+        };
+        if self.settings.paused {
+            counts.paused = ready;
+        } else {
+            counts.prioritized = self.prioritized;
+            counts.waiting = ready - self.prioritized;
+        }
+        counts
+    }
+
+    /// Every job of the queue: pending, active, blocked, finished.
+    pub(crate) fn all_jobs(&self) -> impl Iterator<Item = JobKey> {
+        let dated = self.delayed.iter().chain(&self.completed).chain(&self.failed).map(|(_, key)| *key);
+        self.ready.values().chain(&self.active).chain(&self.blocked).copied().chain(dated)
+    }
+
+    /// Nothing in it, nobody waiting, nothing set: it may be forgotten.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.all_jobs().next().is_none()
+            && self.parked.is_empty()
+            && self.keys == 0
+            && self.settings == default_settings()
+    }
+}
+
+/// When a finished job ended.
+pub(crate) fn ended_at(job: &Job) -> Timestamp {
+    match job.failure() {
+        Some(failure) => failure.entered_at,
+        None => job.completed_at.unwrap_or(job.created_at),
+    }
+}
+
+/// Settings of a queue nobody has configured (protocol-admin.md 4).
+pub(crate) fn default_settings() -> QueueSettings {
+    let stall =
+        StallConfig { enabled: true, stall_interval: Millis(30_000), max_stalls: 3, grace_period: Millis(5_000) };
+    QueueSettings { paused: false, stall }
+}
+
+/// All queues, in order of their first mention.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    by_id: BTreeMap<QueueId, Queue>,
+    by_name: FxHashMap<Arc<str>, QueueId>,
+    next: u32,
+}
+
+impl Queues {
+    /// The queue of that name, made when it is not there.
+    pub(crate) fn ensure(&mut self, name: &Arc<str>) -> QueueId {
+        if let Some(id) = self.by_name.get(name) {
+            return *id;
+        }
+        let id = QueueId(self.next);
+        self.next += 1;
+        self.by_name.insert(name.clone(), id);
+        self.by_id.insert(id, Queue::new(id, name.clone()));
+        id
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<&Queue> {
+        self.by_name.get(name).map(|id| self.get(*id))
+    }
+
+    pub(crate) fn get(&self, id: QueueId) -> &Queue {
+        self.by_id.get(&id).expect("a queue id in use names a queue")
+    }
+
+    pub(crate) fn get_mut(&mut self, id: QueueId) -> &mut Queue {
+        self.by_id.get_mut(&id).expect("a queue id in use names a queue")
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Queue> {
+        self.by_id.values()
+    }
+
+    /// Forgets a queue that nothing refers to any more.
+    pub(crate) fn forget(&mut self, id: QueueId) {
+        let queue = self.by_id.remove(&id).expect("a queue id in use names a queue");
+        self.by_name.remove(&queue.name);
+    }
+}

@@ -1,0 +1,100 @@
+//! From rows to an engine (dedup.md 7 and 13): ended windows stay ended, only the stored owner owns, nothing starts anew.
+
+use crate::change::{JobRow, KeyRow, RestoreError, Snapshot};
+use crate::dedup::KeyEntry;
+use crate::effects::Effects;
+use crate::engine::Engine;
+use crate::job::{Job, JobState};
+use crate::names::JobId;
+use crate::time::Timestamp;
+
+fn cannot_be(message: String) -> Result<(), RestoreError> {
+    Err(RestoreError { message })
+}
+
+impl Engine {
+    /// Takes the rows in. Whatever had been active is put back or fails for good afterwards, when all is in its place.
+    pub(crate) fn load(&mut self, rows: Snapshot, now: Timestamp, effects: &mut Effects) -> Result<(), RestoreError> {
+        let Snapshot { jobs, keys, queues, reserved: _, completed_ids } = rows;
+        for (name, settings) in queues {
+            let id = self.queues.ensure(&name);
+            let queue = self.queues.get_mut(id);
+            queue.registered = true;
+            queue.settings = settings;
+        }
+        for (key, id) in completed_ids {
+            self.completed_ids.insert(key, JobId::parse(&id));
+        }
+        let mut were_active = Vec::new();
+        for row in jobs {
+            let key = row.job.key;
+            if row.job.state == JobState::Active {
+                were_active.push(key);
+            }
+            self.load_job(row, now)?;
+        }
+        for row in keys {
+            self.load_key(row)?;
+        }
+        // What was read stands in the file already; what follows must be written.
+        self.dirty = crate::dirty::Dirty::default();
+        self.drop_ended_keys(now);
+        for key in were_active {
+            self.recover_active(key, now, effects);
+        }
+        Ok(())
+    }
+
+    fn load_job(&mut self, row: JobRow, now: Timestamp) -> Result<(), RestoreError> {
+        let JobRow { mut job, queue } = row;
+        if let Some(other) = self.jobs.by_id(&job.id) {
+            return cannot_be(format!("jobs {} and {} have the same id {}", other.key.0, job.key.0, job.id));
+        }
+        if self.jobs.get(job.key).is_some() {
+            return cannot_be(format!("job {} is there twice", job.key.0));
+        }
+        if (job.state == JobState::Failed) != job.failure().is_some() {
+            return cannot_be(format!("job {} is a dead letter in one column and none in another", job.key.0));
+        }
+        self.never_again(job.key.0);
+        job.queue = self.queues.ensure(&queue);
+        self.queues.get_mut(job.queue).registered = true;
+        job.delivery = None;
+        if job.state == JobState::Active {
+            job.state = JobState::Queued;
+        }
+        let key = job.key;
+        self.jobs.insert(job);
+        self.enter(key, now);
+        Ok(())
+    }
+
+    fn load_key(&mut self, row: KeyRow) -> Result<(), RestoreError> {
+        let queue = self.queues.ensure(&row.queue);
+        let entry = KeyEntry { queue, ..row.entry };
+        self.never_again(entry.entry.0);
+        self.never_again(entry.owner.0);
+        if self.keys.find(queue, &entry.key).is_some() {
+            return cannot_be(format!("the key {} is in queue {} twice", entry.key, row.queue));
+        }
+        self.link_key(entry);
+        Ok(())
+    }
+
+    /// Windows that ended while nobody ran, and keys without a window whose owner is not live.
+    fn drop_ended_keys(&mut self, now: Timestamp) {
+        let ended = self.keys.iter().filter(|entry| match entry.expires_at {
+            Some(end) => end.is_due(now),
+            None => !self.jobs.get(entry.owner).is_some_and(Job::is_live),
+        });
+        let ended: Vec<_> = ended.map(|entry| entry.entry).collect();
+        for entry in ended {
+            self.free_key(entry, crate::dedup::FreedBy::WindowEnded, now);
+        }
+    }
+
+    /// The number was given out: the next one is higher.
+    fn never_again(&mut self, number: u64) {
+        self.next_at_least(number + 1);
+    }
+}

@@ -1,0 +1,58 @@
+//! One ordered set of moments at which something must be looked at again.
+//!
+//! Every deadline in the state has its timer and every timer its state: whoever changes a deadline cancels the old timer.
+
+use crate::names::{EntryId, JobKey, ParkId};
+use crate::time::Timestamp;
+use std::collections::BTreeSet;
+
+/// What is due.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Timer {
+    /// A key's window ends. First among equals: an ended key is gone before anything else looks at it.
+    KeyEnd(EntryId),
+    /// A queued job's own ttl has run out.
+    JobExpiry(JobKey),
+    /// An attempt has run too long.
+    JobTimeout(JobKey),
+    /// A delayed job becomes ready.
+    Promote(JobKey),
+    /// A parked request has waited long enough.
+    ParkEnd(ParkId),
+    /// Locks and stalls are looked at.
+    Sweep,
+}
+
+/// The timers, soonest first.
+#[derive(Debug, Default)]
+pub(crate) struct Timers {
+    due: BTreeSet<(Timestamp, Timer)>,
+}
+
+impl Timers {
+    pub(crate) fn set(&mut self, at: Timestamp, timer: Timer) {
+        self.due.insert((at, timer));
+    }
+
+    pub(crate) fn cancel(&mut self, at: Timestamp, timer: Timer) {
+        let was_set = self.due.remove(&(at, timer));
+        debug_assert!(was_set, "a deadline in the state has its timer: {timer:?} at {at:?}");
+    }
+
+    /// The next timer with `at <= now`, taken out.
+    pub(crate) fn pop_due(&mut self, now: Timestamp) -> Option<(Timestamp, Timer)> {
+        let first = *self.due.first()?;
+        if !first.0.is_due(now) {
+            return None;
+        }
+        self.due.pop_first()
+    }
+
+    pub(crate) fn next(&self) -> Option<Timestamp> {
+        self.due.first().map(|(at, _)| *at)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &(Timestamp, Timer)> {
+        self.due.iter()
+    }
+}

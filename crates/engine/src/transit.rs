@@ -1,0 +1,170 @@
+//! How a job leaves one place and enters another. Every change of state is `leave`, change, `enter`; nothing else touches the
+//! sets, the timers of queued jobs, or the index of who depends on whom.
+
+use crate::command::StateName;
+use crate::dedup::FreedBy;
+use crate::engine::Engine;
+use crate::job::{Job, JobState, TimelineEntry};
+use crate::keys::OwnerEnd;
+use crate::limits::{COMPLETED_IDS_MAX, TIMELINE_MAX};
+use crate::names::{JobId, JobKey};
+use crate::time::{Millis, Timestamp};
+use crate::timers::Timer;
+
+/// A queued job is dropped one millisecond after `createdAt + ttl` (protocol-core.md 5.4: expired = now > createdAt + ttl).
+fn expires_at(job: &Job) -> Option<Timestamp> {
+    let ttl = job.spec.rare.as_ref()?.ttl?;
+    Some(job.created_at.plus(Millis(ttl.0.saturating_add(1))))
+}
+
+impl Engine {
+    pub(crate) fn known(&self, key: JobKey) -> &Job {
+        self.jobs.get(key).expect("a generation in a set names a job")
+    }
+
+    pub(crate) fn known_mut(&mut self, key: JobKey) -> &mut Job {
+        self.jobs.get_mut(key).expect("a generation in a set names a job")
+    }
+
+    /// Takes the job out of the set of its state, with its timers.
+    pub(crate) fn leave(&mut self, key: JobKey) {
+        let job = self.jobs.get(key).expect("a generation in a set names a job");
+        self.queues.get_mut(job.queue).remove(job);
+        match job.state {
+            JobState::Queued => {
+                if !job.ready {
+                    self.timers.cancel(job.run_at, Timer::Promote(key));
+                }
+                if let Some(at) = expires_at(job) {
+                    self.timers.cancel(at, Timer::JobExpiry(key));
+                }
+            }
+            JobState::Blocked => {
+                for id in job.depends_on() {
+                    if let Some(blocked) = self.consumers.get_mut(id) {
+                        blocked.remove(&key);
+                        if blocked.is_empty() {
+                            self.consumers.remove(id);
+                        }
+                    }
+                }
+            }
+            JobState::Active => self.end_delivery(key),
+            JobState::Completed => {
+                self.completed.remove(&(crate::queue::ended_at(job), key));
+            }
+            JobState::Failed => {}
+        }
+    }
+
+    /// Puts the job into the set of its state, with its timers, and sees to it that its row is written.
+    pub(crate) fn enter(&mut self, key: JobKey, now: Timestamp) {
+        let job = self.jobs.get_mut(key).expect("a generation in a set names a job");
+        job.ready = job.run_at.is_due(now);
+        let job = &*job;
+        match job.state {
+            JobState::Queued => {
+                if job.ready {
+                    self.woken.push(job.queue);
+                } else {
+                    self.timers.set(job.run_at, Timer::Promote(key));
+                }
+                if let Some(at) = expires_at(job) {
+                    self.timers.set(at, Timer::JobExpiry(key));
+                }
+            }
+            JobState::Blocked => {
+                for id in job.depends_on() {
+                    self.consumers.entry(id.clone()).or_default().insert(key);
+                }
+            }
+            JobState::Completed => {
+                self.completed.insert((crate::queue::ended_at(job), key));
+            }
+            JobState::Active | JobState::Failed => {}
+        }
+        self.queues.get_mut(job.queue).insert(job);
+        self.dirty.job(key);
+    }
+
+    /// Appends to the timeline while it has room.
+    pub(crate) fn note(
+        &mut self,
+        key: JobKey,
+        state: StateName,
+        at: Timestamp,
+        error: Option<String>,
+        attempt: Option<u32>,
+    ) {
+        let timeline = &mut self.known_mut(key).extra.timeline;
+        // The admission is the first entry and is not stored.
+        if timeline.len() + 1 < TIMELINE_MAX {
+            timeline.push(TimelineEntry { state, at, error, attempt });
+        }
+    }
+
+    /// A delayed job's moment has come; its timer has already been taken out.
+    pub(crate) fn matured(&mut self, key: JobKey, at: Timestamp, now: Timestamp) {
+        self.timers.set(at, Timer::Promote(key));
+        self.leave(key);
+        self.enter(key, now);
+    }
+
+    /// A queued job was not taken in time: it is dropped and its key is free (dedup.md 4).
+    pub(crate) fn job_expired(&mut self, key: JobKey, at: Timestamp, now: Timestamp) {
+        self.timers.set(at, Timer::JobExpiry(key));
+        self.remove_job(key, Some(FreedBy::JobExpired), now);
+    }
+
+    /// Takes a job out of the broker. `by` says how its key becomes free; without it the key is left as it is
+    /// (retention, `removeOnComplete`, a reused id: a window outlives them).
+    pub(crate) fn remove_job(&mut self, key: JobKey, by: Option<FreedBy>, now: Timestamp) {
+        if let Some(by) = by {
+            self.end_key_of(key, OwnerEnd::Removed, by, now);
+        }
+        self.leave(key);
+        self.end_waits(key);
+        self.jobs.remove(key);
+        self.dirty.job_gone(key);
+    }
+
+    /// Whether a dependency on this id can be waited for or has been met.
+    pub(crate) fn is_known_id(&self, id: &JobId) -> bool {
+        self.jobs.by_id(id).is_some() || self.completed_ids.contains(id)
+    }
+
+    /// Whether a dependency on this id has been met.
+    pub(crate) fn has_completed(&self, id: &JobId) -> bool {
+        match self.jobs.by_id(id) {
+            Some(job) => job.state == JobState::Completed,
+            None => self.completed_ids.contains(id),
+        }
+    }
+
+    /// Remembers that a removed job had completed.
+    pub(crate) fn remember_completed(&mut self, key: JobKey, id: JobId) {
+        if let Some(before) = self.completed_ids.insert(key, id) {
+            self.dirty.completed_id_gone(before);
+        }
+        self.dirty.completed_id(key);
+        while let Some(oldest) = self.completed_ids.pop_over(COMPLETED_IDS_MAX) {
+            self.dirty.completed_id_gone(oldest);
+        }
+    }
+
+    /// Frees the jobs that waited for `id`, which has completed.
+    pub(crate) fn resolve_dependants(&mut self, id: &JobId, now: Timestamp) {
+        let Some(blocked) = self.consumers.get(id).cloned() else { return };
+        for key in blocked {
+            let rare = self.known_mut(key).rare_mut();
+            rare.unresolved.retain(|other| other != id);
+            let stays = !rare.unresolved.is_empty() || rare.parked_by_worker;
+            self.dirty.job(key);
+            if !stays {
+                self.leave(key);
+                self.known_mut(key).state = JobState::Queued;
+                self.enter(key, now);
+            }
+        }
+    }
+}

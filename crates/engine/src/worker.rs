@@ -1,0 +1,87 @@
+//! Registered workers: memory only, by their own account (protocol-admin.md 9).
+
+use crate::command::WorkerInfo;
+use crate::engine::Engine;
+use crate::limits::WORKER_SILENT_MAX;
+use crate::names::{ConnId, Origin};
+use crate::rejection::Rejection;
+use crate::reply::{Reply, WorkerRecord};
+use crate::time::Timestamp;
+use std::collections::BTreeMap;
+
+/// The workers, by id.
+#[derive(Debug, Default)]
+pub(crate) struct Workers {
+    by_id: BTreeMap<String, WorkerRecord>,
+}
+
+impl Workers {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &WorkerRecord> {
+        self.by_id.values()
+    }
+
+    pub(crate) fn heartbeat(
+        &mut self,
+        now: Timestamp,
+        id: &str,
+        active: Option<u64>,
+        processed: Option<u64>,
+        failed: Option<u64>,
+    ) -> Result<Reply, Rejection> {
+        let worker = self.by_id.get_mut(id).ok_or(Rejection::WorkerNotFound)?;
+        worker.last_seen = now;
+        worker.active_jobs = active.unwrap_or(worker.active_jobs);
+        worker.processed = processed.unwrap_or(worker.processed);
+        worker.failed = failed.unwrap_or(worker.failed);
+        Ok(Reply::DataOk)
+    }
+
+    pub(crate) fn unregister(&mut self, id: &str) -> Result<Reply, Rejection> {
+        self.by_id.remove(id).map(|_| Reply::WorkerRemoved).ok_or(Rejection::WorkerNotFound)
+    }
+
+    pub(crate) fn list(&self) -> Reply {
+        Reply::Workers(self.by_id.values().cloned().collect())
+    }
+
+    /// A registration belongs to its connection and ends with it.
+    pub(crate) fn disconnect(&mut self, conn: ConnId) {
+        self.by_id.retain(|_, worker| worker.conn != conn.0);
+    }
+
+    pub(crate) fn drop_silent(&mut self, now: Timestamp) {
+        self.by_id.retain(|_, worker| now.since(worker.last_seen) <= WORKER_SILENT_MAX);
+    }
+}
+
+impl Engine {
+    /// Registers, or refreshes a known id: the name and the first moment stay, the newest connection owns it.
+    pub(crate) fn register_worker(&mut self, now: Timestamp, origin: Origin, info: WorkerInfo) -> Reply {
+        let id = info.worker_id.filter(|id| !id.is_empty()).unwrap_or_else(|| self.ids.job_id(now).to_string());
+        let conn = match origin {
+            Origin::Client { conn, .. } => conn.0,
+            Origin::Inspector { .. } | Origin::Internal => 0,
+        };
+        let worker = self.workers.by_id.entry(id.clone()).or_insert_with(|| WorkerRecord {
+            worker_id: id,
+            name: info.name,
+            queues: Vec::new(),
+            concurrency: 1,
+            hostname: String::new(),
+            pid: 0,
+            registered_at: info.started_at.unwrap_or(now),
+            last_seen: now,
+            active_jobs: 0,
+            processed: 0,
+            failed: 0,
+            conn,
+        });
+        worker.queues = info.queues;
+        worker.concurrency = info.concurrency;
+        worker.hostname = info.hostname;
+        worker.pid = info.pid;
+        worker.last_seen = now;
+        worker.conn = conn;
+        Reply::Worker(Box::new(worker.clone()))
+    }
+}
