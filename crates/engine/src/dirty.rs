@@ -148,10 +148,12 @@ impl Engine {
         let dirty = std::mem::take(&mut self.dirty);
         for key in dirty.job_order {
             let Some(job) = self.jobs.get_mut(key).filter(|job| !job.is_live()) else { continue };
-            for blob in [&mut job.data, &mut job.result] {
-                if matches!(blob, Blob::Here(_)) {
-                    *blob = Blob::OnDisk;
-                }
+            // A repeating job that is tried again hands its payload on to the next run.
+            if matches!(job.data, Blob::Here(_)) && !job.repeats() {
+                job.data = Blob::OnDisk;
+            }
+            if matches!(job.result, Blob::Here(_)) {
+                job.result = Blob::OnDisk;
             }
         }
     }

@@ -329,6 +329,11 @@ impl Job {
         self.spec.dedup.as_ref().map(|dedup| &dedup.key)
     }
 
+    /// Whether it makes a successor when it completes.
+    pub fn repeats(&self) -> bool {
+        self.spec.rare.as_ref().is_some_and(|rare| rare.repeat.is_some())
+    }
+
     /// Ids it depends on, as asked.
     pub fn depends_on(&self) -> &[JobId] {
         self.spec.rare.as_ref().map_or(&[], |rare| rare.depends_on.as_slice())

@@ -52,8 +52,43 @@ impl Equivalent<Scoped> for ScopedRef<'_> {
 pub(crate) struct Keys {
     entries: FxHashMap<EntryId, KeyEntry>,
     index: HashMap<Scoped, EntryId, FxBuildHasher>,
-    /// How the last keys became free, oldest first.
-    freed: VecDeque<FreedKey>,
+    freed: FreedKeys,
+}
+
+/// How the last keys became free. Every add with a free key asks, so the newest of each is found without a search.
+#[derive(Debug, Default)]
+struct FreedKeys {
+    /// Oldest first; the first one has the number `first`.
+    list: VecDeque<FreedKey>,
+    first: u64,
+    newest: HashMap<Scoped, u64, FxBuildHasher>,
+}
+
+impl FreedKeys {
+    fn push(&mut self, freed: FreedKey) {
+        if self.list.len() == FREED_KEYS_MAX
+            && let Some(oldest) = self.list.pop_front()
+        {
+            let scoped = ScopedRef { queue: oldest.entry.queue, key: &oldest.entry.key };
+            if self.newest.get(&scoped) == Some(&self.first) {
+                self.newest.remove(&scoped);
+            }
+            self.first += 1;
+        }
+        let number = self.first + self.list.len() as u64;
+        self.newest.insert(Scoped { queue: freed.entry.queue, key: freed.entry.key.clone() }, number);
+        self.list.push_back(freed);
+    }
+
+    fn newest(&self, queue: QueueId, key: &str) -> Option<&FreedKey> {
+        let number = self.newest.get(&ScopedRef { queue, key })?;
+        self.list.get(usize::try_from(number - self.first).ok()?)
+    }
+
+    fn forget(&mut self, queue: QueueId) {
+        let kept = std::mem::take(self).list.into_iter().filter(|freed| freed.entry.queue != queue);
+        kept.for_each(|freed| self.push(freed));
+    }
 }
 
 impl Keys {
@@ -76,16 +111,16 @@ impl Keys {
 
     /// How this key became free, newest first.
     pub(crate) fn all_freed(&self, queue: QueueId, key: &str) -> impl Iterator<Item = &FreedKey> {
-        self.freed.iter().rev().filter(move |freed| freed.entry.queue == queue && *freed.entry.key == *key)
+        self.freed.list.iter().rev().filter(move |freed| freed.entry.queue == queue && *freed.entry.key == *key)
     }
 
     pub(crate) fn freed(&self, queue: QueueId, key: &str) -> Option<&FreedKey> {
-        self.all_freed(queue, key).next()
+        self.freed.newest(queue, key)
     }
 
     /// Forgets how the keys of a queue that is gone became free.
     pub(crate) fn forget_freed(&mut self, queue: QueueId) {
-        self.freed.retain(|freed| freed.entry.queue != queue);
+        self.freed.forget(queue);
     }
 
     pub(crate) fn insert(&mut self, entry: KeyEntry) {
@@ -196,9 +231,6 @@ impl Engine {
     /// The key is free from now on; how it became so is remembered.
     pub(crate) fn free_key(&mut self, entry: EntryId, by: FreedBy, now: Timestamp) {
         let Some(entry) = self.unlink_key(entry) else { return };
-        if self.keys.freed.len() == FREED_KEYS_MAX {
-            self.keys.freed.pop_front();
-        }
         let freed = FreedKey {
             owner: entry.owner,
             owner_id: entry.owner_id.clone(),
@@ -207,7 +239,7 @@ impl Engine {
             would_end_at: entry.expires_at,
             entry,
         };
-        self.keys.freed.push_back(freed);
+        self.keys.freed.push(freed);
     }
 
     /// A window has ended: its timer has already been taken out.

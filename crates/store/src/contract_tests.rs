@@ -1,0 +1,241 @@
+//! What every store promises, checked on each of them.
+
+use crate::samples::{Folder, again, bytes, fresh, full_job, full_key, plain_job, plain_key, settings};
+use crate::{SimDisk, SqliteStore, Storage, StoreError};
+use onceover_engine::change::{Change, Snapshot};
+use onceover_engine::command::{Add, Command};
+use onceover_engine::effects::Effects;
+use onceover_engine::job::{Blob, Delivery, Job, JobState};
+use onceover_engine::names::{EntryId, JobKey, Origin, QueueId};
+use onceover_engine::time::Timestamp;
+use onceover_engine::{Engine, EngineConfig};
+
+fn on_each_store(test: fn(&mut dyn Storage)) {
+    let folder = Folder::new();
+    test(&mut SqliteStore::open(&folder.file()).unwrap());
+    test(&mut SimDisk::default().open().unwrap());
+}
+
+fn commit(store: &mut dyn Storage, changes: Vec<Change<'_>>) -> Result<(), StoreError> {
+    let mut changes = Some(changes);
+    store.commit_rows(false, &mut |sink| changes.take().expect("asked once").into_iter().try_for_each(&mut *sink))
+}
+
+/// Jobs have no equality, so they are compared as they print.
+fn text(snapshot: &Snapshot) -> String {
+    format!("{snapshot:#?}")
+}
+
+fn loaded(store: &mut dyn Storage) -> Snapshot {
+    store.load().unwrap()
+}
+
+/// The job as it must come back.
+fn stored(job: &Job) -> Job {
+    let mut job = Job { queue: QueueId(0), ready: false, delivery: None, ..job.clone() };
+    if let Some(rare) = job.extra.rare.as_deref_mut() {
+        rare.late_token = None;
+        rare.timed_out.clear();
+    }
+    job
+}
+
+#[track_caller]
+fn assert_same(found: &Job, expected: &Job) {
+    assert_eq!(format!("{found:#?}"), format!("{expected:#?}"));
+}
+
+#[test]
+fn a_new_store_is_empty() {
+    on_each_store(|store| assert_eq!(text(&loaded(store)), text(&Snapshot::default())));
+}
+
+#[test]
+fn every_kind_of_row_comes_back() {
+    on_each_store(|store| {
+        let (plain, full) = (plain_job(3), full_job(4));
+        let (plain_entry, full_entry, queue) = (plain_key(5, 3), full_key(6, 4), settings());
+        let rows = vec![
+            Change::Reserve(1_007),
+            fresh(&full),
+            fresh(&plain),
+            Change::PutKey { entry: &plain_entry, queue: "mail" },
+            Change::PutKey { entry: &full_entry, queue: "mail" },
+            Change::PutQueue { name: "mail", settings: &queue },
+            Change::PutCompletedId { n: JobKey(2), id: "gone 2" },
+            Change::PutCompletedId { n: JobKey(1), id: "gone 1" },
+        ];
+        commit(store, rows).unwrap();
+
+        let found = loaded(store);
+        assert_eq!(found.reserved, 1_007);
+        assert_eq!(found.jobs.len(), 2);
+        assert_same(&found.jobs[0].job, &stored(&plain));
+        let on_disk = Job { data: Blob::OnDisk, result: Blob::OnDisk, ..stored(&full) };
+        assert_same(&found.jobs[1].job, &on_disk);
+        assert!(found.jobs.iter().all(|row| &*row.queue == "mail"));
+        let keys: Vec<_> = found.keys.iter().map(|row| (&row.entry, &*row.queue)).collect();
+        assert_eq!(keys, [(&plain_entry, "mail"), (&full_entry, "mail")]);
+        assert_eq!(found.queues, [("mail".into(), queue)]);
+        assert_eq!(found.completed_ids, [(JobKey(1), "gone 1".into()), (JobKey(2), "gone 2".into())]);
+        assert_eq!(store.payload(JobKey(4)).unwrap(), Some(bytes("\0\u{1}")));
+        assert_eq!(store.result(JobKey(4)).unwrap(), Some(bytes("")));
+        assert_eq!(store.result(JobKey(3)).unwrap(), None);
+        assert_eq!(store.payload(JobKey(99)).unwrap(), None);
+    });
+}
+
+#[test]
+fn a_later_row_replaces_what_can_change() {
+    on_each_store(|store| {
+        let mut job = plain_job(1);
+        commit(store, vec![fresh(&job)]).unwrap();
+        let full = full_job(1);
+        let asked = job.clone();
+        job = Job { id: asked.id, spec: asked.spec, created_at: asked.created_at, ..full };
+        job.delivery = Some(Box::new(Delivery {
+            number: 1,
+            conn: None,
+            conn_lost_at: None,
+            lock: None,
+            detached: false,
+            stall_candidate: false,
+        }));
+        job.state = JobState::Active;
+        commit(store, vec![again(&job, true, true)]).unwrap();
+        assert_same(&loaded(store).jobs[0].job, &Job { result: Blob::OnDisk, ..stored(&job) });
+        assert_eq!(store.payload(JobKey(1)).unwrap(), Some(bytes("\0\u{1}")));
+
+        job.extra = plain_job(1).extra;
+        (job.data, job.result) = (Blob::Absent, Blob::Absent);
+        commit(store, vec![again(&job, true, true)]).unwrap();
+        assert_same(&loaded(store).jobs[0].job, &stored(&job));
+        assert_eq!(store.payload(JobKey(1)).unwrap(), None);
+    });
+}
+
+#[test]
+fn bytes_that_are_not_said_to_have_changed_stay() {
+    on_each_store(|store| {
+        let mut job = plain_job(1);
+        commit(store, vec![fresh(&job)]).unwrap();
+        (job.state, job.data) = (JobState::Completed, Blob::OnDisk);
+        job.result = Blob::Here(bytes("done"));
+        commit(store, vec![again(&job, false, true)]).unwrap();
+        assert_eq!(store.payload(JobKey(1)).unwrap(), Some(bytes("payload")));
+        assert_eq!(store.result(JobKey(1)).unwrap(), Some(bytes("done")));
+        let found = loaded(store);
+        assert_eq!((&found.jobs[0].job.data, &found.jobs[0].job.result), (&Blob::OnDisk, &Blob::OnDisk));
+
+        job.state = JobState::Queued;
+        commit(store, vec![again(&job, false, false)]).unwrap();
+        assert_eq!(loaded(store).jobs[0].job.data, Blob::Here(bytes("payload")), "a live job may be delivered");
+    });
+}
+
+#[test]
+fn deleted_rows_are_gone() {
+    on_each_store(|store| {
+        let (job, entry, queue) = (full_job(1), full_key(2, 1), settings());
+        let rows = vec![
+            fresh(&job),
+            Change::PutKey { entry: &entry, queue: "mail" },
+            Change::PutQueue { name: "mail", settings: &queue },
+            Change::PutCompletedId { n: JobKey(7), id: "gone" },
+        ];
+        commit(store, rows).unwrap();
+        let rows = vec![
+            Change::DeleteJob(JobKey(1)),
+            Change::DeleteKey(EntryId(2)),
+            Change::DeleteQueue("mail"),
+            Change::DeleteCompletedId(JobKey(7)),
+        ];
+        commit(store, rows).unwrap();
+        assert_eq!(text(&loaded(store)), text(&Snapshot::default()));
+        assert_eq!((store.payload(JobKey(1)).unwrap(), store.result(JobKey(1)).unwrap()), (None, None));
+
+        let unknown = vec![Change::DeleteJob(JobKey(1)), Change::DeleteKey(EntryId(2)), Change::DeleteQueue("mail")];
+        commit(store, unknown).unwrap();
+    });
+}
+
+#[test]
+fn an_entry_is_written_as_it_stands() {
+    on_each_store(|store| {
+        let mut entry = full_key(1, 5);
+        commit(store, vec![Change::PutKey { entry: &entry, queue: "mail" }]).unwrap();
+        entry = plain_key(1, 6);
+        entry.expires_at = Some(Timestamp(5));
+        commit(store, vec![Change::PutKey { entry: &entry, queue: "mail" }, Change::Reserve(1)]).unwrap();
+        commit(store, vec![Change::Reserve(2)]).unwrap();
+        let found = loaded(store);
+        assert_eq!(found.keys.len(), 1);
+        assert_eq!(found.keys[0].entry, entry);
+        assert_eq!(found.reserved, 2);
+    });
+}
+
+#[test]
+fn a_failed_commit_stores_nothing_of_its_turn() {
+    on_each_store(|store| {
+        let (kept, new, missing) = (plain_job(1), plain_job(2), plain_job(3));
+        commit(store, vec![fresh(&kept)]).unwrap();
+        let before = text(&loaded(store));
+        let changes = vec![Change::DeleteJob(JobKey(1)), fresh(&new), again(&missing, false, false)];
+        let refused = commit(store, changes).unwrap_err();
+        assert!(refused.to_string().contains("table jobs, row 3"), "{refused}");
+        assert_eq!(text(&loaded(store)), before);
+        assert!(
+            matches!(commit(store, vec![fresh(&kept)]), Err(StoreError::Corrupt { .. })),
+            "the row is there already"
+        );
+        commit(store, vec![fresh(&new)]).unwrap();
+        assert_eq!(loaded(store).jobs.len(), 2);
+    });
+}
+
+#[test]
+fn a_source_that_fails_stores_nothing() {
+    on_each_store(|store| {
+        let job = plain_job(1);
+        let failed = store.commit_rows(true, &mut |sink| {
+            sink(fresh(&job))?;
+            Err(StoreError::Full { operation: "write to", file: "there".into() })
+        });
+        assert!(matches!(failed, Err(StoreError::Full { .. })));
+        assert_eq!(text(&loaded(store)), text(&Snapshot::default()));
+    });
+}
+
+#[test]
+fn what_changed_in_an_engine_is_written_once() {
+    let disk = SimDisk::default();
+    let mut store = disk.open().unwrap();
+    let mut engine = Engine::new(EngineConfig::default(), 1);
+    store.commit(&engine, true).unwrap();
+    assert_eq!(disk.commits().all, 0, "nothing has changed");
+
+    let add = Add { spec: plain_job(1).spec, data: Some(bytes("payload")) };
+    let push = Command::Push { add, replay_of: None };
+    engine.handle(Timestamp(5), Origin::Internal, push, &mut Effects::default());
+    store.commit(&engine, true).unwrap();
+    engine.committed();
+    store.commit(&engine, true).unwrap();
+    assert_eq!((disk.commits().all, disk.commits().durable), (1, 1));
+    let found = loaded(&mut store);
+    assert_eq!(found.jobs.len(), 1);
+    assert_eq!(found.jobs[0].job.created_at, Timestamp(5));
+    assert_eq!(found.jobs[0].job.data, Blob::Here(bytes("payload")));
+    assert!(found.reserved > found.jobs[0].job.key.0);
+}
+
+#[test]
+fn jobs_come_back_in_the_order_of_their_generations() {
+    on_each_store(|store| {
+        for key in [300, 2, 70_000, 1] {
+            commit(store, vec![fresh(&plain_job(key))]).unwrap();
+        }
+        let order: Vec<u64> = loaded(store).jobs.iter().map(|row| row.job.key.0).collect();
+        assert_eq!(order, [1, 2, 300, 70_000]);
+    });
+}

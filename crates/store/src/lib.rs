@@ -1,0 +1,89 @@
+//! The broker's file: the engine's rows written to SQLite and read back at start (architecture, 8).
+//!
+//! It guarantees that the changes of one `commit` are in the file all together or not at all, that they survive a killed
+//! process from then on, and a power cut when `durable` was asked for. It guarantees that a file which is not ours, or which a
+//! newer version wrote, is refused without a byte of it being changed.
+//!
+//! It decides nothing: no query answers a client, there is no secondary index, and uniqueness and order live in the engine.
+//! The one exception is `payload` and `result`, which give back bytes that the engine no longer holds.
+
+mod error;
+mod identify;
+mod load;
+mod lock_file;
+mod schema;
+mod sqlite;
+mod writer;
+
+#[cfg(any(test, feature = "sim"))]
+mod sim_store;
+
+#[cfg(test)]
+mod contract_tests;
+#[cfg(test)]
+mod samples;
+
+pub use error::StoreError;
+pub use sqlite::SqliteStore;
+
+#[cfg(any(test, feature = "sim"))]
+pub use sim_store::{CommitFailure, SimDisk, SimStore};
+
+use onceover_engine::Engine;
+use onceover_engine::change::{Change, Snapshot};
+use onceover_engine::command::Payload;
+use onceover_engine::names::JobKey;
+
+/// Takes one changed row.
+pub type RowSink<'a> = dyn FnMut(Change<'_>) -> Result<(), StoreError> + 'a;
+
+/// Gives all changed rows of a turn to the sink it is called with, and ends early when the sink fails.
+pub type RowSource<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), StoreError> + 'a;
+
+/// Where the rows of an engine are kept. One owner, one thread: the core's.
+pub trait Storage: Send {
+    /// Everything that is stored. Payloads of live jobs are in memory, those of finished jobs and all results stay behind.
+    ///
+    /// # Errors
+    /// `Corrupt` names the table and the row that cannot be read.
+    fn load(&mut self) -> Result<Snapshot, StoreError>;
+
+    /// Writes the rows that `rows` gives in one transaction, which survives a power cut when `durable`.
+    ///
+    /// # Errors
+    /// Nothing of it is stored then, as far as the store can tell: the engine is ahead of the file and must be restored from it.
+    fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError>;
+
+    /// Writes what changed in `engine` since `Engine::committed` was called last; the caller calls it again after success.
+    ///
+    /// # Errors
+    /// As `commit_rows`.
+    fn commit(&mut self, engine: &Engine, durable: bool) -> Result<(), StoreError> {
+        if !engine.has_changes() {
+            return Ok(());
+        }
+        self.commit_rows(durable, &mut |sink| engine.for_each_change(sink))
+    }
+
+    /// The stored payload of a job, if it has one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn payload(&self, job: JobKey) -> Result<Option<Payload>, StoreError>;
+
+    /// The stored result of a job, if it has one.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn result(&self, job: JobKey) -> Result<Option<Payload>, StoreError>;
+
+    /// Bytes on disk, with what is not yet merged into the main file.
+    fn file_bytes(&self) -> u64;
+
+    /// Merges everything into the one main file and lets go of it. Dropping the store does the same, without a word about
+    /// failures; nothing that was committed is lost either way.
+    ///
+    /// # Errors
+    /// The file cannot be written.
+    fn close(self: Box<Self>) -> Result<(), StoreError>;
+}

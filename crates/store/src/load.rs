@@ -1,0 +1,241 @@
+//! All rows, read once at start.
+//!
+//! A row that cannot be read is an error that names table and row: a job is never left out without a word. Whether the rows
+//! fit together is for the engine to judge.
+
+use crate::error::StoreError;
+use crate::writer::{RESERVED, state_text};
+use onceover_engine::change::{JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::command::{NewJob, Payload};
+use onceover_engine::dedup::{KeyEntry, KeyTally};
+use onceover_engine::job::{Blob, Extra, Job, JobState};
+use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
+use onceover_engine::reply::StallConfig;
+use onceover_engine::time::{Millis, Timestamp};
+use rusqlite::types::FromSql;
+use rusqlite::{Connection, Row};
+use serde::de::DeserializeOwned;
+use std::collections::HashSet;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A payload is read only for jobs that may still be delivered, or whose next run needs it; of others it is enough to know
+/// that it is there.
+const JOBS: &str = "
+SELECT generation, id, queue, state, priority, lifo, created_at_ms, run_at_ms, started_at_ms, completed_at_ms,
+    last_heartbeat_at_ms, failed_attempts, stalls, progress, payload_fingerprint, spec, extra,
+    payloads.generation IS NOT NULL AS has_payload,
+    CASE WHEN state IN ('completed', 'failed') AND spec ->> '$.rare.repeat' IS NULL THEN NULL ELSE payload END AS payload,
+    results.generation IS NOT NULL AS has_result
+FROM jobs LEFT JOIN payloads USING (generation) LEFT JOIN results USING (generation)
+ORDER BY generation";
+
+const KEYS: &str = "
+SELECT entry, queue, key, is_payload_hash, owner_generation, owner_id, ttl_ms, expires_at_ms, registered_at_ms, tally
+FROM dedup_keys ORDER BY entry";
+
+const QUEUES: &str = "
+SELECT name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms FROM queues ORDER BY name";
+
+const COMPLETED_IDS: &str = "SELECT generation, id FROM completed_ids ORDER BY generation";
+
+const STATES: [JobState; 5] =
+    [JobState::Queued, JobState::Blocked, JobState::Active, JobState::Completed, JobState::Failed];
+
+const READ: &str = "read";
+
+/// Reads everything, in one read transaction.
+pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<Snapshot, StoreError> {
+    let failed = |cause| StoreError::from_sqlite(READ, file, cause);
+    let moment = conn.transaction().map_err(failed)?;
+    let mut names = Names::default();
+    let snapshot = Snapshot {
+        jobs: rows(&moment, file, "jobs", JOBS, |cells| job(cells, &mut names))?,
+        keys: rows(&moment, file, "dedup_keys", KEYS, |cells| key(cells, &mut names))?,
+        queues: rows(&moment, file, "queues", QUEUES, |cells| queue(cells, &mut names))?,
+        reserved: reserved(&moment, file)?,
+        completed_ids: rows(&moment, file, "completed_ids", COMPLETED_IDS, |cells| {
+            Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
+        })?,
+    };
+    moment.commit().map_err(failed)?;
+    Ok(snapshot)
+}
+
+fn rows<T>(
+    conn: &Connection,
+    file: &Path,
+    table: &'static str,
+    query: &str,
+    mut read: impl FnMut(&mut Cells<'_, '_>) -> Result<T, String>,
+) -> Result<Vec<T>, StoreError> {
+    let failed = |cause| StoreError::from_sqlite(READ, file, cause);
+    let mut statement = conn.prepare(query).map_err(failed)?;
+    let mut found = statement.query([]).map_err(failed)?;
+    let mut out = Vec::new();
+    while let Some(row) = found.next().map_err(failed)? {
+        let mut cells = Cells { row, next: 0 };
+        let value = read(&mut cells).map_err(|fault| {
+            let what = format!("table {table}, row {}: {fault}", cells.row_name());
+            StoreError::Corrupt { operation: READ, file: file.to_owned(), what }
+        })?;
+        out.push(value);
+    }
+    Ok(out)
+}
+
+fn job(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<JobRow, String> {
+    let key = JobKey(cells.number("generation")?);
+    let id = cells.id("id")?;
+    let queue = names.shared(cells.take("queue")?);
+    let state = cells.state()?;
+    let mut job = Job {
+        key,
+        id,
+        queue: QueueId(0),
+        state,
+        ready: false,
+        priority: cells.take("priority")?,
+        lifo: cells.take("lifo")?,
+        created_at: cells.moment("created_at_ms")?,
+        run_at: cells.moment("run_at_ms")?,
+        started_at: cells.take::<Option<i64>>("started_at_ms")?.map(Timestamp),
+        completed_at: cells.take::<Option<i64>>("completed_at_ms")?.map(Timestamp),
+        last_heartbeat: cells.moment("last_heartbeat_at_ms")?,
+        attempts: cells.take("failed_attempts")?,
+        stall_count: cells.take("stalls")?,
+        progress: cells.take("progress")?,
+        fingerprint: cells.take::<i64>("payload_fingerprint")?.cast_unsigned(),
+        spec: cells.spec(&queue)?,
+        extra: cells.json::<Option<Extra>>("extra")?.unwrap_or_default(),
+        data: Blob::Absent,
+        result: Blob::Absent,
+        delivery: None,
+    };
+    job.data = match (cells.take("has_payload")?, cells.take::<Option<Vec<u8>>>("payload")?) {
+        (false, _) => Blob::Absent,
+        (true, Some(bytes)) => Blob::Here(Payload::from(bytes)),
+        (true, None) => Blob::OnDisk,
+    };
+    if cells.take("has_result")? {
+        job.result = Blob::OnDisk;
+    }
+    Ok(JobRow { job, queue })
+}
+
+fn key(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<KeyRow, String> {
+    let entry = EntryId(cells.number("entry")?);
+    let queue = names.shared(cells.take("queue")?);
+    let entry = KeyEntry {
+        entry,
+        queue: QueueId(0),
+        key: cells.take("key")?,
+        from_hash: cells.take("is_payload_hash")?,
+        owner: JobKey(cells.number("owner_generation")?),
+        owner_id: cells.id("owner_id")?,
+        ttl: cells.take::<Option<i64>>("ttl_ms")?.map(Millis),
+        expires_at: cells.take::<Option<i64>>("expires_at_ms")?.map(Timestamp),
+        registered_at: cells.moment("registered_at_ms")?,
+        tally: cells.json::<Option<KeyTally>>("tally")?.unwrap_or_default(),
+    };
+    Ok(KeyRow { entry, queue })
+}
+
+fn queue(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<(Arc<str>, QueueSettings), String> {
+    let name = names.shared(cells.take("name")?);
+    let paused = cells.take("paused")?;
+    let stall = StallConfig {
+        enabled: cells.take("stall_detection")?,
+        stall_interval: Millis(cells.take("stall_interval_ms")?),
+        max_stalls: cells.take("stalls_max")?,
+        grace_period: Millis(cells.take("stall_grace_ms")?),
+    };
+    Ok((name, QueueSettings { paused, stall }))
+}
+
+/// 0 when the engine has not reserved any numbers yet.
+fn reserved(conn: &Connection, file: &Path) -> Result<u64, StoreError> {
+    let query = format!("SELECT name, value FROM meta WHERE name = '{RESERVED}'");
+    let found = rows(conn, file, "meta", &query, |cells| {
+        cells.take::<Arc<str>>("name")?;
+        cells.number("value")
+    })?;
+    Ok(found.first().copied().unwrap_or(0))
+}
+
+/// Names of queues, each of them once in memory however many jobs carry it.
+#[derive(Default)]
+struct Names {
+    known: HashSet<Arc<str>>,
+}
+
+impl Names {
+    fn shared(&mut self, name: Arc<str>) -> Arc<str> {
+        if let Some(known) = self.known.get(&name) {
+            return known.clone();
+        }
+        self.known.insert(name.clone());
+        name
+    }
+}
+
+/// A row, read from left to right: looking columns up by name costs more than reading them.
+struct Cells<'row, 'stmt> {
+    row: &'row Row<'stmt>,
+    next: usize,
+}
+
+impl Cells<'_, '_> {
+    /// What names the row: its first column.
+    fn row_name(&self) -> String {
+        self.row.get::<_, i64>(0).map(|id| id.to_string()).or_else(|_| self.row.get(0)).unwrap_or_default()
+    }
+
+    fn take<T: FromSql>(&mut self, column: &'static str) -> Result<T, String> {
+        debug_assert_eq!(
+            self.row.as_ref().column_name(self.next).ok(),
+            Some(column),
+            "columns are read in the query's order"
+        );
+        self.next += 1;
+        self.row.get(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))
+    }
+
+    fn number(&mut self, column: &'static str) -> Result<u64, String> {
+        let found: i64 = self.take(column)?;
+        u64::try_from(found).map_err(|_| format!("column {column}: {found} is negative"))
+    }
+
+    fn moment(&mut self, column: &'static str) -> Result<Timestamp, String> {
+        self.take(column).map(Timestamp)
+    }
+
+    fn id(&mut self, column: &'static str) -> Result<JobId, String> {
+        self.take::<Arc<str>>(column).map(|text| JobId::parse(&text))
+    }
+
+    fn state(&mut self) -> Result<JobState, String> {
+        let text: Arc<str> = self.take("state")?;
+        let known = STATES.into_iter().find(|state| state_text(*state) == &*text);
+        known.ok_or_else(|| format!("column state: no state is called '{text}'"))
+    }
+
+    /// JSON text; NULL is read as JSON's null.
+    fn json<T: DeserializeOwned>(&mut self, column: &'static str) -> Result<T, String> {
+        let text: Option<Arc<str>> = self.take(column)?;
+        serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(|cause| format!("column {column}: {cause}"))
+    }
+
+    fn spec(&mut self, queue: &Arc<str>) -> Result<Arc<NewJob>, String> {
+        let mut spec: NewJob = self.json("spec")?;
+        if spec.queue != *queue {
+            return Err(format!("columns queue and spec: they name two queues, '{queue}' and '{}'", spec.queue));
+        }
+        spec.queue = queue.clone();
+        Ok(Arc::new(spec))
+    }
+}
+
+#[cfg(test)]
+#[path = "load_tests.rs"]
+mod load_tests;

@@ -1,0 +1,235 @@
+//! Rows and folders for tests.
+
+use onceover_engine::change::{Change, QueueSettings};
+use onceover_engine::command::{Backoff, DedupRequest, NewJob, Payload, RareOptions, Repeat, StateName};
+use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
+use onceover_engine::job::{
+    Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, StoredNext, TimelineEntry,
+};
+use onceover_engine::names::{EntryId, JobId, JobKey, LockToken, QueueId};
+use onceover_engine::reply::StallConfig;
+use onceover_engine::time::{Millis, Timestamp};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A folder of its own, removed at the end.
+pub(crate) struct Folder(PathBuf);
+
+impl Folder {
+    pub(crate) fn new() -> Folder {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let path = std::env::temp_dir().join(format!("onceover-store-{}-{number}", std::process::id()));
+        std::fs::create_dir(&path).unwrap();
+        Folder(path)
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn file(&self) -> PathBuf {
+        self.0.join("queue é#1.db")
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |entry: std::io::Result<std::fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+        let mut names: Vec<String> = std::fs::read_dir(&self.0).unwrap().map(name).collect();
+        names.sort();
+        names
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // A second panic while a test fails would hide the first.
+        drop(std::fs::remove_dir_all(&self.0));
+    }
+}
+
+pub(crate) fn bytes(text: &str) -> Payload {
+    Payload::from(text.as_bytes())
+}
+
+/// A job with nothing but what every job has.
+pub(crate) fn plain_job(key: u64) -> Job {
+    let spec = NewJob {
+        queue: Arc::from("mail"),
+        name: Arc::from("send"),
+        custom_id: None,
+        dedup: None,
+        priority: 0,
+        delay: Millis(0),
+        max_attempts: 3,
+        backoff: Backoff::default(),
+        lifo: false,
+        remove_on_complete: false,
+        remove_on_fail: false,
+        durable: false,
+        rare: None,
+    };
+    Job {
+        key: JobKey(key),
+        id: JobId::parse(&format!("0198c0de-0000-7000-8000-{key:012x}")),
+        queue: QueueId(0),
+        spec: Arc::new(spec),
+        state: JobState::Queued,
+        ready: false,
+        data: Blob::Here(bytes("payload")),
+        fingerprint: u64::MAX - key,
+        priority: 0,
+        lifo: false,
+        created_at: Timestamp(1_000),
+        run_at: Timestamp(1_000),
+        started_at: None,
+        completed_at: None,
+        last_heartbeat: Timestamp(1_000),
+        attempts: 0,
+        stall_count: 0,
+        progress: 0.0,
+        result: Blob::Absent,
+        delivery: None,
+        extra: Extra::default(),
+    }
+}
+
+/// A job with everything a job can have, failed for good.
+pub(crate) fn full_job(key: u64) -> Job {
+    let plain = plain_job(key);
+    let follower = Arc::clone(&plain.spec);
+    let spec = NewJob {
+        custom_id: Some(JobId::parse("order 7\0'\u{1f980}")),
+        dedup: Some(Box::new(DedupRequest {
+            key: Arc::from("k\"1"),
+            from_hash: true,
+            ttl: Some(Millis(0)),
+            extend: true,
+            replace: true,
+            keep_last: true,
+        })),
+        priority: -1_000_000,
+        delay: Millis(5),
+        max_attempts: 1000,
+        backoff: Backoff { delay: Millis(7), fixed: true, as_object: true },
+        lifo: true,
+        remove_on_complete: true,
+        remove_on_fail: true,
+        durable: true,
+        rare: Some(Box::new(full_options())),
+        ..NewJob::clone(&plain.spec)
+    };
+    Job {
+        id: JobId::parse("order 7\0'\u{1f980}"),
+        spec: Arc::new(spec),
+        state: JobState::Failed,
+        data: Blob::Here(bytes("\0\u{1}")),
+        fingerprint: 1 << 63 | key,
+        priority: 1_000_000,
+        lifo: true,
+        created_at: Timestamp(-5),
+        run_at: Timestamp(i64::MAX),
+        started_at: Some(Timestamp(3)),
+        completed_at: Some(Timestamp(0)),
+        last_heartbeat: Timestamp(4),
+        attempts: u32::MAX,
+        stall_count: 2,
+        progress: 33.25,
+        result: Blob::Here(bytes("")),
+        extra: full_extra(follower),
+        ..plain
+    }
+}
+
+fn full_options() -> RareOptions {
+    RareOptions {
+        depends_on: vec![JobId::parse("a"), JobId::parse("0198c0de-0000-7000-8000-000000000000")],
+        parent_id: Some(JobId::parse("p")),
+        children_ids: vec![JobId::parse("c")],
+        tags: vec!["t".into()],
+        timeout: Some(Millis(1)),
+        ttl: Some(Millis(2)),
+        stall_timeout: Some(Millis(3)),
+        timestamp: Some(Timestamp(-5)),
+        stack_trace_limit: Some(4),
+        keep_logs: Some(0.5),
+        size_limit: Some(6.0),
+        debounce_id: Some("d".into()),
+        debounce_ttl: Some(1e300),
+        fail_parent_on_failure: true,
+        remove_dependency_on_failure: true,
+        continue_parent_on_failure: true,
+        ignore_dependency_on_failure: true,
+        repeat: Some(Repeat { every: Millis(8), limit: Some(u64::MAX), count: 9 }),
+    }
+}
+
+fn full_extra(follower: Arc<NewJob>) -> Extra {
+    let failed =
+        TimelineEntry { state: StateName::Failed, at: Timestamp(9), error: Some("no\nroute".into()), attempt: Some(3) };
+    let rare = RareState {
+        progress_message: Some("half".into()),
+        stacktrace: vec!["at a".into(), "at b".into()],
+        failure: Some(Failure {
+            reason: FailureReason::MaxAttemptsExceeded,
+            error: Some("no\nroute".into()),
+            entered_at: Timestamp(9),
+        }),
+        failed_attempts: vec![FailedAttempt {
+            attempt: 1,
+            started_at: None,
+            failed_at: Timestamp(9),
+            reason: FailureReason::ExplicitFail,
+            error: None,
+        }],
+        unresolved: vec![JobId::parse("a")],
+        parked_by_worker: true,
+        stored_next: Some(StoredNext { spec: follower, data: Some(bytes("next")) }),
+        logs: vec![LogLine { at: Timestamp(8), level: "info".into(), message: "m".into() }],
+        late_token: Some(LockToken(1)),
+        timed_out: vec![LockToken(2)],
+    };
+    Extra { timeline: vec![failed], rare: Some(Box::new(rare)) }
+}
+
+pub(crate) fn plain_key(entry: u64, owner: u64) -> KeyEntry {
+    KeyEntry {
+        entry: EntryId(entry),
+        queue: QueueId(0),
+        key: Arc::from("k"),
+        from_hash: false,
+        owner: JobKey(owner),
+        owner_id: plain_job(owner).id,
+        ttl: None,
+        expires_at: None,
+        registered_at: Timestamp(1_000),
+        tally: KeyTally::default(),
+    }
+}
+
+pub(crate) fn full_key(entry: u64, owner: u64) -> KeyEntry {
+    let last = LastAdd { decision: DecisionCode::ExistingKey, at: Timestamp(2_000), conn: 7 };
+    KeyEntry {
+        from_hash: true,
+        ttl: Some(Millis(60_000)),
+        expires_at: Some(Timestamp(61_000)),
+        tally: KeyTally { collapsed: 1, data_differs: 2, extended: 3, replaced: 4, last: Some(last) },
+        ..plain_key(entry, owner)
+    }
+}
+
+pub(crate) fn settings() -> QueueSettings {
+    let stall =
+        StallConfig { enabled: false, stall_interval: Millis(30_000), max_stalls: 3, grace_period: Millis(5_000) };
+    QueueSettings { paused: true, stall }
+}
+
+/// A job's first row.
+pub(crate) fn fresh(job: &Job) -> Change<'_> {
+    Change::PutJob { job, queue: "mail", fresh: true, data: true, result: !matches!(job.result, Blob::Absent) }
+}
+
+/// A job's later row.
+pub(crate) fn again(job: &Job, data: bool, result: bool) -> Change<'_> {
+    Change::PutJob { job, queue: "mail", fresh: false, data, result }
+}

@@ -1,0 +1,130 @@
+//! The tables, as numbered steps. A step is never edited once it was released: a change is a new step at the end.
+//!
+//! Every table has an integer primary key that the engine assigns, apart from two tiny ones keyed by name, and none has a
+//! secondary index. Columns are named for a person who opens the file with an SQLite tool: moments are `…_at_ms`,
+//! milliseconds since 1970 in UTC. What few jobs have stands in columns of JSON text, NULL when there is nothing.
+//! The syntax is kept to what SQLite knows since 2019 (version 3.28), so that old tools can read the file, too.
+
+use crate::error::StoreError;
+use rusqlite::Connection;
+use std::path::Path;
+
+/// "Once" in the file's header: how our files are told from all others.
+pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
+
+/// The newest format this program knows.
+pub(crate) const NEWEST: u32 = STEPS.len() as u32;
+
+/// Step n makes format n of format n - 1.
+const STEPS: &[&str] = &[FORMAT_1];
+
+const FORMAT_1: &str = "
+CREATE TABLE jobs (
+    generation INTEGER PRIMARY KEY,         -- ascending, never reused
+    id TEXT NOT NULL,
+    queue TEXT NOT NULL,
+    state TEXT NOT NULL,                    -- queued, blocked, active, completed, failed
+    priority INTEGER NOT NULL,
+    lifo INTEGER NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    run_at_ms INTEGER NOT NULL,
+    started_at_ms INTEGER,
+    completed_at_ms INTEGER,
+    last_heartbeat_at_ms INTEGER NOT NULL,
+    failed_attempts INTEGER NOT NULL,
+    stalls INTEGER NOT NULL,
+    progress REAL NOT NULL,
+    payload_fingerprint INTEGER NOT NULL,
+    spec TEXT NOT NULL,                     -- what was asked for, as JSON; written once
+    extra TEXT                              -- what happened since, as JSON
+);
+CREATE TABLE payloads (
+    generation INTEGER PRIMARY KEY,
+    payload BLOB NOT NULL                   -- MessagePack
+);
+CREATE TABLE results (
+    generation INTEGER PRIMARY KEY,
+    result BLOB NOT NULL                    -- MessagePack
+);
+CREATE TABLE dedup_keys (
+    entry INTEGER PRIMARY KEY,
+    queue TEXT NOT NULL,
+    key TEXT NOT NULL,
+    is_payload_hash INTEGER NOT NULL,
+    owner_generation INTEGER NOT NULL,
+    owner_id TEXT NOT NULL,
+    ttl_ms INTEGER,
+    expires_at_ms INTEGER,                  -- NULL: as long as its owner lives
+    registered_at_ms INTEGER NOT NULL,
+    tally TEXT                              -- what happened to it since, as JSON
+);
+CREATE TABLE queues (
+    name TEXT PRIMARY KEY,
+    paused INTEGER NOT NULL,
+    stall_detection INTEGER NOT NULL,
+    stall_interval_ms INTEGER NOT NULL,
+    stalls_max INTEGER NOT NULL,
+    stall_grace_ms INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE completed_ids (
+    generation INTEGER PRIMARY KEY,         -- of a job that completed and was removed at once
+    id TEXT NOT NULL
+);
+CREATE TABLE meta (
+    name TEXT PRIMARY KEY,
+    value INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE VIEW job_overview AS                 -- for people: jobs in the words of the window
+SELECT generation, id, queue, json_extract(spec, '$.name') AS name,
+    CASE
+        WHEN state = 'queued' AND run_at_ms > (julianday('now') - 2440587.5) * 86400000 THEN 'delayed'
+        WHEN state = 'queued' AND priority > 0 THEN 'prioritized'
+        WHEN state = 'queued' THEN 'waiting'
+        WHEN state = 'blocked' THEN 'waiting-children'
+        ELSE state
+    END AS state,
+    json_extract(spec, '$.dedup.key') AS asked_key,
+    (SELECT count(*) FROM payloads WHERE payloads.generation = jobs.generation) AS has_payload,
+    priority, failed_attempts, json_extract(spec, '$.max_attempts') AS attempts_max,
+    datetime(created_at_ms / 1000, 'unixepoch') AS created_at, datetime(run_at_ms / 1000, 'unixepoch') AS run_at,
+    datetime(started_at_ms / 1000, 'unixepoch') AS started_at, datetime(completed_at_ms / 1000, 'unixepoch') AS completed_at,
+    json_extract(extra, '$.rare.failure.error') AS failed_with
+FROM jobs;
+";
+
+/// The format of an open file; 0 when it has no tables yet.
+pub(crate) fn format(conn: &Connection, file: &Path) -> Result<u32, StoreError> {
+    let read = conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
+    let found = read.map_err(|cause| StoreError::from_sqlite("open", file, cause))?;
+    u32::try_from(found).map_err(|_| StoreError::Corrupt {
+        operation: "open",
+        file: file.to_owned(),
+        what: format!("its format has the impossible number {found}"),
+    })
+}
+
+/// Refuses a format that this program does not know.
+pub(crate) fn accept(found: u32, file: &Path) -> Result<(), StoreError> {
+    if found <= NEWEST {
+        return Ok(());
+    }
+    Err(StoreError::NewerSchema { file: file.to_owned(), found, known: NEWEST })
+}
+
+/// Brings the file from format `from` to the newest one, each step in a transaction of its own.
+pub(crate) fn migrate(conn: &mut Connection, from: u32, file: &Path) -> Result<(), StoreError> {
+    for (done, step) in STEPS.iter().enumerate().skip(from as usize) {
+        take_step(conn, step, done as u32 + 1)
+            .map_err(|cause| StoreError::from_sqlite("bring up to date", file, cause))?;
+        tracing::info!(file = %file.display(), format = done + 1, "the file's tables are up to date");
+    }
+    Ok(())
+}
+
+fn take_step(conn: &mut Connection, step: &str, format: u32) -> Result<(), rusqlite::Error> {
+    let step_taken = conn.transaction()?;
+    step_taken.execute_batch(step)?;
+    step_taken.pragma_update(None, "application_id", APPLICATION_ID)?;
+    step_taken.pragma_update(None, "user_version", format)?;
+    step_taken.commit()
+}

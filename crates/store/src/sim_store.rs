@@ -1,0 +1,264 @@
+//! `SimStore`: the store's contract in memory, for tests that need failing commits, crashes and power cuts on purpose.
+//!
+//! A `SimDisk` outlives the stores opened on it, as a disk outlives processes. What `SqliteStore` does not keep is not kept
+//! here either: deliveries, lock tokens, and the payloads of finished jobs at loading.
+
+use crate::error::StoreError;
+use crate::{RowSource, Storage};
+use onceover_engine::change::{Change, JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::command::Payload;
+use onceover_engine::job::{Blob, Job};
+use onceover_engine::names::{EntryId, JobKey, QueueId};
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+/// How the next commit fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CommitFailure {
+    /// The disk is full: nothing is stored.
+    Refused,
+    /// Everything is stored, and yet the commit reports an error; as when the process dies between commit and answer.
+    StoredAllTheSame,
+}
+
+/// How many commits were stored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CommitCount {
+    /// All of them.
+    pub all: u64,
+    /// Those that asked to be durable.
+    pub durable: u64,
+}
+
+/// What the stores opened on it have written. Clones are the same disk.
+#[derive(Clone, Debug, Default)]
+pub struct SimDisk {
+    disk: Arc<Mutex<Disk>>,
+}
+
+#[derive(Debug, Default)]
+struct Disk {
+    rows: Rows,
+    /// As they stood after the last durable commit.
+    rows_on_platter: Rows,
+    in_use: bool,
+    commit_failure: Option<CommitFailure>,
+    load_fails: bool,
+    commits: CommitCount,
+}
+
+/// Rows are shared between copies, so that a copy per commit costs little.
+#[derive(Clone, Debug, Default)]
+struct Rows {
+    jobs: BTreeMap<JobKey, Arc<JobRow>>,
+    payloads: BTreeMap<JobKey, Payload>,
+    results: BTreeMap<JobKey, Payload>,
+    keys: BTreeMap<EntryId, Arc<KeyRow>>,
+    queues: BTreeMap<Arc<str>, QueueSettings>,
+    completed_ids: BTreeMap<JobKey, Arc<str>>,
+    reserved: u64,
+}
+
+impl SimDisk {
+    /// A store on this disk.
+    ///
+    /// # Errors
+    /// `InUse` while another one lives.
+    pub fn open(&self) -> Result<SimStore, StoreError> {
+        let mut disk = self.lock();
+        if std::mem::replace(&mut disk.in_use, true) {
+            return Err(StoreError::InUse { file: name(), lock: name(), process: None });
+        }
+        drop(disk);
+        Ok(SimStore { disk: self.clone() })
+    }
+
+    /// Lets the next commit fail, once.
+    pub fn fail_next_commit(&self, how: CommitFailure) {
+        self.lock().commit_failure = Some(how);
+    }
+
+    /// Lets the next load fail, once.
+    pub fn fail_next_load(&self) {
+        self.lock().load_fails = true;
+    }
+
+    /// Takes back what was committed after the last durable commit. The stores that live are not told.
+    pub fn cut_power(&self) {
+        let mut disk = self.lock();
+        disk.rows = disk.rows_on_platter.clone();
+    }
+
+    /// Commits stored since the disk was made.
+    pub fn commits(&self) -> CommitCount {
+        self.lock().commits
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Disk> {
+        self.disk.lock().expect("no test panics while it holds the simulated disk")
+    }
+}
+
+/// A store on a `SimDisk`.
+#[derive(Debug)]
+pub struct SimStore {
+    disk: SimDisk,
+}
+
+impl Drop for SimStore {
+    fn drop(&mut self) {
+        // A poisoned lock means that a test is failing already; a second panic would hide the first.
+        if let Ok(mut disk) = self.disk.disk.lock() {
+            disk.in_use = false;
+        }
+    }
+}
+
+impl Storage for SimStore {
+    fn load(&mut self) -> Result<Snapshot, StoreError> {
+        let mut disk = self.disk.lock();
+        if std::mem::take(&mut disk.load_fails) {
+            return Err(StoreError::Io { operation: "read", file: name(), source: "a simulated failure".into() });
+        }
+        Ok(disk.rows.snapshot())
+    }
+
+    fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {
+        let mut next = self.disk.lock().rows.clone();
+        rows(&mut |change| next.apply(&change))?;
+        let mut disk = self.disk.lock();
+        let failure = disk.commit_failure.take();
+        if failure == Some(CommitFailure::Refused) {
+            return Err(StoreError::Full { operation: "write to", file: name() });
+        }
+        if durable {
+            disk.rows_on_platter = next.clone();
+            disk.commits.durable += 1;
+        }
+        disk.rows = next;
+        disk.commits.all += 1;
+        match failure {
+            Some(_) => {
+                Err(StoreError::Io { operation: "write to", file: name(), source: "a simulated failure".into() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn payload(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
+        Ok(self.disk.lock().rows.payloads.get(&job).cloned())
+    }
+
+    fn result(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
+        Ok(self.disk.lock().rows.results.get(&job).cloned())
+    }
+
+    fn file_bytes(&self) -> u64 {
+        let disk = self.disk.lock();
+        let blobs = disk.rows.payloads.values().chain(disk.rows.results.values());
+        blobs.map(|bytes| bytes.len() as u64).sum()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
+impl Rows {
+    fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
+        match *change {
+            Change::PutJob { job, queue, fresh, data, result } => {
+                self.put_job(job, queue, fresh)?;
+                if data {
+                    put_blob(&mut self.payloads, job.key, &job.data);
+                }
+                if result {
+                    put_blob(&mut self.results, job.key, &job.result);
+                }
+            }
+            Change::DeleteJob(key) => {
+                self.jobs.remove(&key);
+                self.payloads.remove(&key);
+                self.results.remove(&key);
+            }
+            Change::PutKey { entry, queue } => {
+                let mut row = KeyRow { entry: entry.clone(), queue: Arc::from(queue) };
+                row.entry.queue = QueueId(0);
+                self.keys.insert(entry.entry, Arc::new(row));
+            }
+            Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
+            Change::PutQueue { name, settings } => drop(self.queues.insert(Arc::from(name), settings.clone())),
+            Change::DeleteQueue(name) => drop(self.queues.remove(name)),
+            Change::Reserve(below) => self.reserved = below,
+            Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
+            Change::DeleteCompletedId(n) => drop(self.completed_ids.remove(&n)),
+        }
+        Ok(())
+    }
+
+    fn put_job(&mut self, job: &Job, queue: &str, fresh: bool) -> Result<(), StoreError> {
+        let mut kept = Job { queue: QueueId(0), ready: false, delivery: None, ..job.clone() };
+        (kept.data, kept.result) = (Blob::Absent, Blob::Absent);
+        if let Some(rare) = kept.extra.rare.as_deref_mut() {
+            rare.late_token = None;
+            rare.timed_out.clear();
+        }
+        let mut queue = Arc::from(queue);
+        match (self.jobs.get(&job.key), fresh) {
+            (None, true) => {}
+            (Some(row), false) => {
+                queue = row.queue.clone();
+                kept =
+                    Job { id: row.job.id.clone(), spec: row.job.spec.clone(), created_at: row.job.created_at, ..kept };
+            }
+            (None, false) | (Some(_), true) => {
+                let what =
+                    format!("table jobs, row {}: it is {}there already", job.key.0, if fresh { "" } else { "not " });
+                return Err(StoreError::Corrupt { operation: "write to", file: name(), what });
+            }
+        }
+        self.jobs.insert(job.key, Arc::new(JobRow { job: kept, queue }));
+        Ok(())
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        let with_blobs = |row: &Arc<JobRow>| {
+            let mut row = JobRow::clone(row);
+            let key = row.job.key;
+            row.job.data = match self.payloads.get(&key) {
+                Some(bytes) if row.job.is_live() => Blob::Here(bytes.clone()),
+                Some(_) => Blob::OnDisk,
+                None => Blob::Absent,
+            };
+            if self.results.contains_key(&key) {
+                row.job.result = Blob::OnDisk;
+            }
+            row
+        };
+        Snapshot {
+            jobs: self.jobs.values().map(with_blobs).collect(),
+            keys: self.keys.values().map(|row| KeyRow::clone(row)).collect(),
+            queues: self.queues.iter().map(|(name, settings)| (name.clone(), settings.clone())).collect(),
+            reserved: self.reserved,
+            completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
+        }
+    }
+}
+
+fn put_blob(blobs: &mut BTreeMap<JobKey, Payload>, key: JobKey, blob: &Blob) {
+    match blob {
+        Blob::Here(bytes) => drop(blobs.insert(key, bytes.clone())),
+        Blob::Absent => drop(blobs.remove(&key)),
+        Blob::OnDisk => debug_assert!(false, "bytes that are only in the file are never given to be written"),
+    }
+}
+
+/// What errors call this disk.
+fn name() -> PathBuf {
+    PathBuf::from("the simulated disk")
+}
+
+#[cfg(test)]
+#[path = "sim_store_tests.rs"]
+mod sim_store_tests;

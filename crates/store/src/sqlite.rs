@@ -1,0 +1,243 @@
+//! `SqliteStore`: one file, one connection, one transaction per commit.
+//!
+//! The file is in WAL mode, so any SQLite tool can read it while the broker runs. A commit reaches the operating system before
+//! it is answered and so survives a killed process; `durable` commits also wait for the disk.
+
+use crate::error::StoreError;
+use crate::identify::{Found, identify};
+use crate::lock_file::{FileLock, beside, private};
+use crate::writer::{Scratch, Writer, row_id};
+use crate::{RowSource, Storage, load, schema};
+use onceover_engine::change::Snapshot;
+use onceover_engine::command::Payload;
+use onceover_engine::names::JobKey;
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// How long another program may keep its lock before a commit gives up. Readers never make a commit wait.
+const BUSY_WAIT: Duration = Duration::from_secs(5);
+
+/// More than there are statements.
+const STATEMENTS_KEPT_MAX: usize = 64;
+
+/// Pages kept in memory, in KiB.
+const CACHE_KIB: i64 = 16 * 1024;
+
+/// What is left of the log's file after it was merged, however long a burst or a slow reader made it.
+const LOG_KEPT_BYTES_MAX: i64 = 64 * 1024 * 1024;
+
+const PAYLOAD: &str = "SELECT payload FROM payloads WHERE generation = ?1";
+const RESULT: &str = "SELECT result FROM results WHERE generation = ?1";
+
+/// How long a commit waits for the disk.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sync {
+    /// Not at all; only merges of the log do.
+    Normal,
+    /// Until the log is on the disk.
+    Full,
+}
+
+/// A database file, open and locked against other brokers.
+#[derive(Debug)]
+pub struct SqliteStore {
+    /// Closed before the lock is let go: fields are dropped in this order.
+    conn: Connection,
+    file: PathBuf,
+    sync: Sync,
+    scratch: Scratch,
+    _lock: FileLock,
+}
+
+impl SqliteStore {
+    /// Opens `file`, or creates it with its folder, readable by this account only.
+    ///
+    /// # Errors
+    /// `InUse`, `NotOurs`, `ForeignBunqueue`, `NewerSchema` and `ReadOnly` leave the file as it was.
+    pub fn open(file: &Path) -> Result<SqliteStore, StoreError> {
+        let file = real_path(file).map_err(|cause| StoreError::from_io("open", file, cause))?;
+        // A file that must not be used is refused before so much as a lock file is put beside it.
+        identify(&file)?;
+        create_folder(&file).map_err(|cause| StoreError::from_io("create the folder of", &file, cause))?;
+        let lock = FileLock::take(&file)?;
+        // Once more: until the lock was taken another broker may have been at work here.
+        match identify(&file)? {
+            Found::Nothing => create(&file)?,
+            Found::Ours => {}
+        }
+        let conn = connect(&file)?;
+        Ok(SqliteStore { conn, file, sync: Sync::Normal, scratch: Scratch::default(), _lock: lock })
+    }
+
+    /// The database file, as an absolute path.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn sync_as(&mut self, wanted: Sync) -> Result<(), StoreError> {
+        if self.sync != wanted {
+            let level = match wanted {
+                Sync::Normal => "NORMAL",
+                Sync::Full => "FULL",
+            };
+            let set = self.conn.pragma_update(None, "synchronous", level);
+            set.map_err(|cause| StoreError::from_sqlite("write to", &self.file, cause))?;
+            self.sync = wanted;
+        }
+        Ok(())
+    }
+
+    fn blob(&self, query: &str, job: JobKey) -> Result<Option<Payload>, StoreError> {
+        let read = || {
+            let mut statement = self.conn.prepare_cached(query)?;
+            statement.query_row([row_id(job.0)], |row| Ok(Payload::from(row.get_ref(0)?.as_blob()?))).optional()
+        };
+        read().map_err(|cause| StoreError::from_sqlite("read from", &self.file, cause))
+    }
+}
+
+impl Storage for SqliteStore {
+    fn load(&mut self) -> Result<Snapshot, StoreError> {
+        load::load(&mut self.conn, &self.file)
+    }
+
+    fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {
+        // SQLite ignores the switch inside a transaction.
+        self.sync_as(if durable { Sync::Full } else { Sync::Normal })?;
+        let SqliteStore { conn, file, scratch, .. } = self;
+        let failed = |cause| StoreError::from_sqlite("write to", file, cause);
+        let turn = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let mut writer = Writer { conn: &turn, file, scratch };
+        rows(&mut |change| writer.write(&change))?;
+        turn.commit().map_err(failed)
+    }
+
+    fn payload(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
+        self.blob(PAYLOAD, job)
+    }
+
+    fn result(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
+        self.blob(RESULT, job)
+    }
+
+    fn file_bytes(&self) -> u64 {
+        let size = |path: &Path| path.metadata().map_or(0, |found| found.len());
+        size(&self.file) + size(&beside(&self.file, "-wal"))
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        let SqliteStore { conn, file, sync: _, scratch: _, _lock } = *self;
+        let failed = |cause| StoreError::from_sqlite("close", &file, cause);
+        // SQLite merges the log when the last connection closes, but keeps quiet when that fails.
+        conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
+        conn.close().map_err(|(_, cause)| failed(cause))
+    }
+}
+
+/// The lock lies beside the file itself, so that two names of one file are one file.
+fn real_path(file: &Path) -> io::Result<PathBuf> {
+    match fs::symlink_metadata(file) {
+        Ok(found) if found.is_symlink() => fs::canonicalize(file),
+        Ok(_) | Err(_) => std::path::absolute(file),
+    }
+}
+
+fn create_folder(file: &Path) -> io::Result<()> {
+    let Some(folder) = file.parent() else { return Ok(()) };
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Makes the database under another name and moves it into place whole: a file at `file` bears our mark from its first moment,
+/// so that one left by a crash can always be told from a stranger's.
+fn create(file: &Path) -> Result<(), StoreError> {
+    let draft = beside(file, ".new");
+    let failed = |cause| StoreError::from_io("create", file, cause);
+    match fs::remove_file(&draft) {
+        Err(cause) if cause.kind() != io::ErrorKind::NotFound => return Err(failed(cause)),
+        Ok(()) | Err(_) => {}
+    }
+    let made = private().write(true).create_new(true).open(&draft).map_err(failed)?;
+    fill(&draft)?;
+    made.sync_all().map_err(failed)?;
+    drop(made);
+    fs::rename(&draft, file).map_err(failed)?;
+    sync_folder(file).map_err(failed)?;
+    tracing::info!(file = %file.display(), "created");
+    Ok(())
+}
+
+fn fill(draft: &Path) -> Result<(), StoreError> {
+    let failed = |cause| StoreError::from_sqlite("create", draft, cause);
+    let mut conn = open_existing(draft).map_err(failed)?;
+    // Nobody needs a half-made draft back.
+    set(&conn, "journal_mode", "OFF").map_err(failed)?;
+    schema::migrate(&mut conn, 0, draft)?;
+    conn.close().map_err(|(_, cause)| failed(cause))
+}
+
+/// A new name survives a power cut once its folder is on the disk. Windows cannot and need not do this.
+fn sync_folder(file: &Path) -> io::Result<()> {
+    if let (true, Some(folder)) = (cfg!(unix), file.parent()) {
+        File::open(folder)?.sync_all()?;
+    }
+    Ok(())
+}
+
+fn connect(file: &Path) -> Result<Connection, StoreError> {
+    let failed = |cause| StoreError::from_sqlite("open", file, cause);
+    let mut conn = open_existing(file).map_err(failed)?;
+    // SQLite opens a file that it may not write all the same, and fails at the first commit only.
+    if conn.is_readonly(rusqlite::MAIN_DB).map_err(failed)? {
+        return Err(StoreError::ReadOnly { operation: "open", file: file.to_owned() });
+    }
+    conn.busy_timeout(BUSY_WAIT).map_err(failed)?;
+    // The header in the main file may be older than the log that lies beside it, so the format is looked at again here.
+    let format = schema::format(&conn, file)?;
+    if let Err(newer) = schema::accept(format, file) {
+        // The log of a version we do not know is not ours to merge when this connection closes.
+        conn.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).map_err(failed)?;
+        return Err(newer);
+    }
+    use_log(&conn, file)?;
+    for (name, value) in [("temp_store", "MEMORY"), ("synchronous", "NORMAL")] {
+        set(&conn, name, value).map_err(failed)?;
+    }
+    set(&conn, "cache_size", -CACHE_KIB).map_err(failed)?;
+    set(&conn, "journal_size_limit", LOG_KEPT_BYTES_MAX).map_err(failed)?;
+    conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT_MAX);
+    schema::migrate(&mut conn, format, file)?;
+    Ok(conn)
+}
+
+fn open_existing(file: &Path) -> rusqlite::Result<Connection> {
+    Connection::open_with_flags(file, OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX)
+}
+
+/// Sets a pragma, whether or not it answers with its new value.
+fn set(conn: &Connection, name: &str, value: impl rusqlite::ToSql) -> rusqlite::Result<()> {
+    conn.pragma_update_and_check(None, name, value, |_| Ok(())).optional().map(drop)
+}
+
+/// On file systems without shared memory SQLite stays in the old mode and says so, which would be a hundred times slower.
+fn use_log(conn: &Connection, file: &Path) -> Result<(), StoreError> {
+    let mode: String = conn
+        .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get(0))
+        .map_err(|cause| StoreError::from_sqlite("open", file, cause))?;
+    if mode == "wal" {
+        return Ok(());
+    }
+    let source = "its folder cannot hold a write-ahead log; network folders cannot".into();
+    Err(StoreError::Io { operation: "open", file: file.to_owned(), source })
+}
+
+#[cfg(test)]
+#[path = "sqlite_tests.rs"]
+mod sqlite_tests;

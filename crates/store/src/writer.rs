@@ -1,0 +1,312 @@
+//! One changed row to one or a few statements, all of them prepared once and kept.
+//!
+//! A job's request is written when its row is made and never again. Structures are taken apart field by field, so that a field
+//! added to the engine does not compile until it is stored or left out on purpose.
+
+use crate::error::StoreError;
+use onceover_engine::change::{Change, QueueSettings};
+use onceover_engine::dedup::{KeyEntry, KeyTally};
+use onceover_engine::job::{Blob, Extra, Job, JobState};
+use onceover_engine::names::JobKey;
+use onceover_engine::reply::StallConfig;
+use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Connection, params};
+use serde::Serialize;
+use std::path::Path;
+
+/// The row of `meta` with the last `Change::Reserve`.
+pub(crate) const RESERVED: &str = "numbers_reserved_below";
+
+const INSERT_JOB: &str = "
+INSERT INTO jobs (generation, state, priority, lifo, run_at_ms, started_at_ms, completed_at_ms, last_heartbeat_at_ms,
+    failed_attempts, stalls, progress, payload_fingerprint, extra, id, queue, created_at_ms, spec)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+
+const UPDATE_JOB: &str = "
+UPDATE jobs SET state = ?2, priority = ?3, lifo = ?4, run_at_ms = ?5, started_at_ms = ?6, completed_at_ms = ?7,
+    last_heartbeat_at_ms = ?8, failed_attempts = ?9, stalls = ?10, progress = ?11, payload_fingerprint = ?12, extra = ?13
+WHERE generation = ?1";
+
+const PUT_KEY: &str = "
+INSERT OR REPLACE INTO dedup_keys (entry, queue, key, is_payload_hash, owner_generation, owner_id, ttl_ms, expires_at_ms,
+    registered_at_ms, tally)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+const PUT_QUEUE: &str = "
+INSERT OR REPLACE INTO queues (name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+const PUT_PAYLOAD: &str = "INSERT OR REPLACE INTO payloads (generation, payload) VALUES (?1, ?2)";
+const PUT_RESULT: &str = "INSERT OR REPLACE INTO results (generation, result) VALUES (?1, ?2)";
+const PUT_META: &str = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
+const PUT_COMPLETED_ID: &str = "INSERT OR REPLACE INTO completed_ids (generation, id) VALUES (?1, ?2)";
+
+const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
+const DELETE_PAYLOAD: &str = "DELETE FROM payloads WHERE generation = ?1";
+const DELETE_RESULT: &str = "DELETE FROM results WHERE generation = ?1";
+const DELETE_KEY: &str = "DELETE FROM dedup_keys WHERE entry = ?1";
+const DELETE_QUEUE: &str = "DELETE FROM queues WHERE name = ?1";
+const DELETE_COMPLETED_ID: &str = "DELETE FROM completed_ids WHERE generation = ?1";
+
+/// Buffers that are filled anew for each row and keep their memory.
+#[derive(Debug, Default)]
+pub(crate) struct Scratch {
+    first: Vec<u8>,
+    second: Vec<u8>,
+}
+
+/// Writes rows into the transaction that is open on its connection.
+pub(crate) struct Writer<'s> {
+    /// With a transaction begun.
+    pub(crate) conn: &'s Connection,
+    /// Its file, for the texts of errors.
+    pub(crate) file: &'s Path,
+    /// Buffers to use.
+    pub(crate) scratch: &'s mut Scratch,
+}
+
+impl Writer<'_> {
+    /// Writes or deletes one row.
+    pub(crate) fn write(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
+        match *change {
+            Change::PutJob { job, queue, fresh, data, result } => {
+                if fresh {
+                    self.insert_job(job, queue)?;
+                } else {
+                    self.update_job(job)?;
+                }
+                if data {
+                    self.put_blob(job.key, &job.data, PUT_PAYLOAD, Some(DELETE_PAYLOAD).filter(|_| !fresh))?;
+                }
+                if result {
+                    self.put_blob(job.key, &job.result, PUT_RESULT, Some(DELETE_RESULT).filter(|_| !fresh))?;
+                }
+                Ok(())
+            }
+            Change::DeleteJob(key) => {
+                let generation = row_id(key.0);
+                for statement in [DELETE_JOB, DELETE_PAYLOAD, DELETE_RESULT] {
+                    self.run(statement, params![generation])?;
+                }
+                Ok(())
+            }
+            Change::PutKey { entry, queue } => self.put_key(entry, queue),
+            Change::DeleteKey(entry) => self.run(DELETE_KEY, params![row_id(entry.0)]).map(drop),
+            Change::PutQueue { name, settings } => self.put_queue(name, settings),
+            Change::DeleteQueue(name) => self.run(DELETE_QUEUE, params![name]).map(drop),
+            Change::Reserve(below) => self.run(PUT_META, params![RESERVED, row_id(below)]).map(drop),
+            Change::PutCompletedId { n, id } => self.run(PUT_COMPLETED_ID, params![row_id(n.0), id]).map(drop),
+            Change::DeleteCompletedId(n) => self.run(DELETE_COMPLETED_ID, params![row_id(n.0)]).map(drop),
+        }
+    }
+
+    fn insert_job(&mut self, job: &Job, queue: &str) -> Result<(), StoreError> {
+        let id = job.id.to_string();
+        let spec = json(&mut self.scratch.first, &*job.spec);
+        let extra = extra_json(&mut self.scratch.second, &job.extra);
+        let hot = HotJob::of(job);
+        let values = params![
+            row_id(job.key.0),
+            hot.state,
+            hot.priority,
+            hot.lifo,
+            hot.run_at_ms,
+            hot.started_at_ms,
+            hot.completed_at_ms,
+            hot.last_heartbeat_at_ms,
+            hot.failed_attempts,
+            hot.stalls,
+            hot.progress,
+            hot.payload_fingerprint,
+            extra,
+            id,
+            queue,
+            job.created_at.0,
+            spec,
+        ];
+        execute(self.conn, self.file, INSERT_JOB, values).map(drop)
+    }
+
+    fn update_job(&mut self, job: &Job) -> Result<(), StoreError> {
+        let extra = extra_json(&mut self.scratch.second, &job.extra);
+        let hot = HotJob::of(job);
+        let values = params![
+            row_id(job.key.0),
+            hot.state,
+            hot.priority,
+            hot.lifo,
+            hot.run_at_ms,
+            hot.started_at_ms,
+            hot.completed_at_ms,
+            hot.last_heartbeat_at_ms,
+            hot.failed_attempts,
+            hot.stalls,
+            hot.progress,
+            hot.payload_fingerprint,
+            extra,
+        ];
+        if execute(self.conn, self.file, UPDATE_JOB, values)? == 1 {
+            return Ok(());
+        }
+        // Only another program can have taken it away; going on would lose the job at the next start without a word.
+        let what = format!("table jobs, row {}: the row has disappeared from the file", job.key.0);
+        Err(StoreError::Corrupt { operation: WRITE, file: self.file.to_owned(), what })
+    }
+
+    /// `delete` is none when there cannot be a row yet.
+    fn put_blob(&self, key: JobKey, blob: &Blob, put: &str, delete: Option<&str>) -> Result<(), StoreError> {
+        match (blob, delete) {
+            (Blob::Here(bytes), _) => self.run(put, params![row_id(key.0), &**bytes]).map(drop),
+            (Blob::Absent, Some(delete)) => self.run(delete, params![row_id(key.0)]).map(drop),
+            (Blob::Absent, None) => Ok(()),
+            (Blob::OnDisk, _) => {
+                debug_assert!(false, "bytes that are only in the file are never given to be written");
+                Ok(())
+            }
+        }
+    }
+
+    fn put_key(&mut self, entry: &KeyEntry, queue: &str) -> Result<(), StoreError> {
+        let KeyEntry {
+            entry: id,
+            queue: _, // A number of this process; the name is written.
+            key,
+            from_hash,
+            owner,
+            owner_id,
+            ttl,
+            expires_at,
+            registered_at,
+            tally,
+        } = entry;
+        let tally = (*tally != KeyTally::default()).then(|| json(&mut self.scratch.first, tally));
+        let values = params![
+            row_id(id.0),
+            queue,
+            &**key,
+            from_hash,
+            row_id(owner.0),
+            owner_id.to_string(),
+            ttl.map(|ttl| ttl.0),
+            expires_at.map(|at| at.0),
+            registered_at.0,
+            tally,
+        ];
+        execute(self.conn, self.file, PUT_KEY, values).map(drop)
+    }
+
+    fn put_queue(&self, name: &str, settings: &QueueSettings) -> Result<(), StoreError> {
+        let QueueSettings { paused, stall } = settings;
+        let StallConfig { enabled, stall_interval, max_stalls, grace_period } = stall;
+        self.run(PUT_QUEUE, params![name, paused, enabled, stall_interval.0, max_stalls, grace_period.0]).map(drop)
+    }
+
+    fn run(&self, statement: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
+        execute(self.conn, self.file, statement, values)
+    }
+}
+
+const WRITE: &str = "write to";
+
+fn execute(conn: &Connection, file: &Path, statement: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
+    let run = conn.prepare_cached(statement).and_then(|mut statement| statement.execute(values));
+    run.map_err(|cause| StoreError::from_sqlite(WRITE, file, cause))
+}
+
+/// The columns of a job that change during its life.
+struct HotJob {
+    state: &'static str,
+    priority: i32,
+    lifo: bool,
+    run_at_ms: i64,
+    started_at_ms: Option<i64>,
+    completed_at_ms: Option<i64>,
+    last_heartbeat_at_ms: i64,
+    failed_attempts: u32,
+    stalls: u32,
+    progress: f64,
+    payload_fingerprint: i64,
+}
+
+impl HotJob {
+    fn of(job: &Job) -> HotJob {
+        let Job {
+            key: _,
+            id: _,
+            queue: _,
+            spec: _,
+            state,
+            ready: _, // Follows from `run_at`.
+            data: _,
+            fingerprint,
+            priority,
+            lifo,
+            created_at: _,
+            run_at,
+            started_at,
+            completed_at,
+            last_heartbeat,
+            attempts,
+            stall_count,
+            progress,
+            result: _,
+            delivery: _, // Ends with the process: a job that was active is put back at the start.
+            extra: _,
+        } = job;
+        debug_assert!(progress.is_finite(), "progress is clamped to 0..100");
+        HotJob {
+            state: state_text(*state),
+            priority: *priority,
+            lifo: *lifo,
+            run_at_ms: run_at.0,
+            started_at_ms: started_at.map(|at| at.0),
+            completed_at_ms: completed_at.map(|at| at.0),
+            last_heartbeat_at_ms: last_heartbeat.0,
+            failed_attempts: *attempts,
+            stalls: *stall_count,
+            progress: *progress,
+            // SQLite knows signed numbers only; the bits are what is kept.
+            payload_fingerprint: fingerprint.cast_signed(),
+        }
+    }
+}
+
+/// A state as the file spells it.
+pub(crate) fn state_text(state: JobState) -> &'static str {
+    match state {
+        JobState::Queued => "queued",
+        JobState::Blocked => "blocked",
+        JobState::Active => "active",
+        JobState::Completed => "completed",
+        JobState::Failed => "failed",
+    }
+}
+
+/// A generation, an entry or the number after the last one as a row id.
+pub(crate) fn row_id(number: u64) -> i64 {
+    i64::try_from(number).expect("numbers are given out one by one from 1, so they stay below 2^63")
+}
+
+/// JSON text in a buffer, bound without a copy.
+struct Json<'b>(&'b [u8]);
+
+impl ToSql for Json<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::Borrowed(ValueRef::Text(self.0)))
+    }
+}
+
+fn json<'b, T: Serialize>(buffer: &'b mut Vec<u8>, value: &T) -> Json<'b> {
+    buffer.clear();
+    serde_json::to_writer(&mut *buffer, value).expect("rows have text keys only and memory takes every byte");
+    Json(buffer)
+}
+
+fn extra_json<'b>(buffer: &'b mut Vec<u8>, extra: &Extra) -> Option<Json<'b>> {
+    let Extra { timeline, rare } = extra;
+    (!timeline.is_empty() || rare.is_some()).then(|| json(buffer, extra))
+}
+
+#[cfg(test)]
+#[path = "writer_tests.rs"]
+mod writer_tests;
