@@ -25,7 +25,7 @@ const JOBS: &str = "
 SELECT generation, id, queue, state, priority, lifo, created_at_ms, run_at_ms, started_at_ms, completed_at_ms,
     last_heartbeat_at_ms, failed_attempts, stalls, progress, payload_fingerprint, spec, extra,
     payloads.generation IS NOT NULL AS has_payload,
-    CASE WHEN state IN ('completed', 'failed') AND spec ->> '$.rare.repeat' IS NULL THEN NULL ELSE payload END AS payload,
+    CASE WHEN state IN ('completed', 'failed') AND spec NOT LIKE '%\"repeat\"%' THEN NULL ELSE payload END AS payload,
     results.generation IS NOT NULL AS has_result
 FROM jobs LEFT JOIN payloads USING (generation) LEFT JOIN results USING (generation)
 ORDER BY generation";

@@ -227,7 +227,7 @@ impl Rows {
             let mut row = JobRow::clone(row);
             let key = row.job.key;
             row.job.data = match self.payloads.get(&key) {
-                Some(bytes) if row.job.is_live() => Blob::Here(bytes.clone()),
+                Some(bytes) if row.job.is_live() || row.job.repeats() => Blob::Here(bytes.clone()),
                 Some(_) => Blob::OnDisk,
                 None => Blob::Absent,
             };
