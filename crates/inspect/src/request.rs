@@ -1,0 +1,251 @@
+//! What a window may ask: every question and every action, as one enum that travels as JSON `{"type": "...", ...}`.
+//!
+//! The TypeScript in `ui/src/bindings` is generated from these types by `cargo test -p onceover-inspect`.
+//! An action names what was on the screen (owner and generation), so nothing happens to something the user did not see.
+//! Which answer belongs to which request is noted at each variant. Nothing here looks at the broker.
+
+use serde::{Deserialize, Serialize};
+
+use crate::view::JobState;
+
+/// One question or action of the window. A failed request is answered with `view::Failure` instead of its view.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(tag = "type", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Request {
+    /// State of the broker and the counts beside the navigation. Answer: `Overview`. Works without a running broker.
+    Overview,
+    /// A page of the log of adds, newest first. Answer: `AddsPage`.
+    Adds(AddsQuery),
+    /// One logged add in full. Answer: `AddDetail`.
+    Add {
+        /// Number of the add in the log.
+        seq: u64,
+    },
+    /// A page of the keys that are held. Answer: `KeysPage`.
+    Keys(KeysQuery),
+    /// One held key in full. Answer: `KeyDetail`.
+    Key {
+        /// Queue the key is scoped to.
+        queue: String,
+        /// The whole key.
+        key: String,
+    },
+    /// What a release would do if it happened now. Answer: `ReleasePreview`.
+    ReleasePreview {
+        /// Queue the key is scoped to.
+        queue: String,
+        /// The whole key.
+        key: String,
+    },
+    /// A page of jobs, newest first. Answer: `JobsPage`.
+    Jobs(JobsQuery),
+    /// One job in full. Answer: `JobDetail`.
+    Job {
+        /// Public id of the job.
+        id: String,
+    },
+    /// All queues. Answer: `QueuesView`.
+    Queues,
+    /// Connected programs and protocol problems. Answer: `ClientsView`.
+    Clients,
+
+    /// Frees a key; its job stays. Refused when owner or generation changed. Answer: `ActionResult`, with `undo`.
+    ReleaseKey(KeyRef),
+    /// Puts a released key back, if it is still free and its owner still lives. Answer: `ActionResult`.
+    RestoreKey(KeyRef),
+    /// Sends a logged add again with the same options. Answer: `ActionResult`, with `seq` of the new log entry.
+    ReplayAdd {
+        /// Number of the add in the log.
+        seq: u64,
+    },
+    /// Puts a failed job back to waiting under its id. Answer: `ActionResult`.
+    RetryJob {
+        /// Public id of the job.
+        id: String,
+    },
+    /// Removes a job, which also frees its key. Answer: `ActionResult`.
+    RemoveJob {
+        /// Public id of the job.
+        id: String,
+    },
+    /// Makes a delayed job runnable now. Answer: `ActionResult`.
+    PromoteJob {
+        /// Public id of the job.
+        id: String,
+    },
+    /// Stops handing out jobs of a queue. Answer: `ActionResult`.
+    PauseQueue {
+        /// Name of the queue.
+        queue: String,
+    },
+    /// Hands out jobs of a paused queue again. Answer: `ActionResult`.
+    ResumeQueue {
+        /// Name of the queue.
+        queue: String,
+    },
+    /// Adds a job from the window, through the same admission as a client's. Answer: `ActionResult`, with `seq`.
+    SendAdd(NewAdd),
+    /// Listens on this port instead of the one that is taken. Answer: `ActionResult`.
+    UsePort {
+        /// TCP port, 1 to 65535.
+        port: u16,
+    },
+    /// Tries the configured port once more. Answer: `ActionResult`.
+    RetryPort,
+}
+
+/// Which adds to list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase", default)]
+pub struct AddsQuery {
+    /// Text of the filter box; empty for all. Free words, `field:value`, `-field:value`, `*` as wildcard.
+    pub filter: String,
+    /// The chip that is switched on.
+    pub chip: AddsChip,
+    /// `next` of the page before this one; absent for the newest rows.
+    pub after: Option<String>,
+    /// Rows wanted, 0 to 1,000. With 0 only the counts are answered.
+    pub limit: u32,
+    /// Newest entry the window shows; the answer's `newer` counts matching entries after it.
+    pub since: Option<u64>,
+}
+
+/// Quick filters above the log of adds.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub enum AddsChip {
+    /// Every add.
+    #[default]
+    All,
+    /// Adds that made no new job because an earlier one stands for them.
+    Collapsed,
+    /// Adds that were answered with an error.
+    Rejected,
+    /// Absorbed adds whose payload is not the owner's.
+    DataDiffers,
+    /// Adds that were sent again from the window.
+    Replays,
+}
+
+/// Which keys to list, and in which order.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase", default)]
+pub struct KeysQuery {
+    /// Text of the filter box; empty for all.
+    pub filter: String,
+    /// The chip that is switched on.
+    pub chip: KeysChip,
+    /// The column that orders the rows.
+    pub sort: KeysSort,
+    /// True for the reverse of the column's natural order.
+    pub reverse: bool,
+    /// `next` of the page before this one; absent for the first rows.
+    pub after: Option<String>,
+    /// Rows wanted, 0 to 1,000.
+    pub limit: u32,
+}
+
+/// Quick filters above the keys. `JobIds` is the only one that lists custom job ids.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub enum KeysChip {
+    /// Every deduplication key.
+    #[default]
+    All,
+    /// Keys with something to look at.
+    Attention,
+    /// Less than 10 s left.
+    Expiring,
+    /// Ends with its owner, not by time.
+    NoTtl,
+    /// More than 60 adds a minute were absorbed.
+    Hot,
+    /// Custom job ids of unfinished jobs.
+    JobIds,
+}
+
+/// Columns that can order the keys. Natural order: attention and least time left first, most collapsed first, texts from A to Z.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub enum KeysSort {
+    /// Severity, then time left.
+    #[default]
+    Attention,
+    /// Time left; keys without TTL last.
+    TimeLeft,
+    /// Key text.
+    Key,
+    /// Queue name, then key text.
+    Queue,
+    /// Adds absorbed since the owner took the key.
+    Collapsed,
+    /// Time of the last decision, newest first.
+    LastDecision,
+}
+
+/// Which jobs to list.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase", default)]
+pub struct JobsQuery {
+    /// Only this queue.
+    pub queue: Option<String>,
+    /// Only this state.
+    pub state: Option<JobState>,
+    /// Text of the filter box; empty for all.
+    pub filter: String,
+    /// `next` of the page before this one; absent for the newest rows.
+    pub after: Option<String>,
+    /// Rows wanted, 0 to 1,000.
+    pub limit: u32,
+}
+
+/// A key as it was on the screen: actions on it are refused once owner or generation changed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct KeyRef {
+    /// Queue the key is scoped to.
+    pub queue: String,
+    /// The whole key.
+    pub key: String,
+    /// Public id of the job that held it.
+    pub owner_id: String,
+    /// Grows with each change of owner.
+    pub generation: u64,
+}
+
+/// An add made in the window. Absent options mean what they mean for a client that leaves them out.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase", default)]
+pub struct NewAdd {
+    /// Queue to add to.
+    pub queue: String,
+    /// Job name; empty for none.
+    pub name: String,
+    /// The payload as JSON text.
+    pub data_text: String,
+    /// Custom job id.
+    pub job_id: Option<String>,
+    /// Deduplication id.
+    pub dedup_id: Option<String>,
+    /// Window of the deduplication, in milliseconds.
+    pub ttl_ms: Option<u64>,
+    /// Sets the window anew when the key is held.
+    pub extend: bool,
+    /// Takes the place of an owner that has not started.
+    pub replace: bool,
+    /// Milliseconds until the job may run.
+    pub delay_ms: Option<u64>,
+    /// Higher runs earlier.
+    pub priority: Option<i32>,
+    /// Attempts before the job fails for good.
+    pub attempts: Option<u32>,
+}

@@ -1,0 +1,200 @@
+//! Views of jobs: the table, its counts, and one job in full.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Can, JobState, Named, Strategy, Text};
+
+/// A page of jobs, newest first.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobsPage {
+    /// See the module `view`.
+    pub revision: u64,
+    /// The broker's clock, in ms.
+    pub now: i64,
+    /// The rows.
+    pub rows: Vec<JobRow>,
+    /// Cursor of the next page; absent at the end.
+    pub next: Option<String>,
+    /// Jobs that match.
+    pub total: u64,
+    /// Jobs that queue, state and filter hide.
+    pub hidden: u64,
+    /// Numbers at the chips, of the asked queue or of all.
+    pub counts: JobCounts,
+    /// Said when a search did not look at everything.
+    pub note: Option<String>,
+}
+
+/// Jobs per state.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobCounts {
+    /// All of them.
+    pub all: u64,
+    /// Ready to run.
+    pub waiting: u64,
+    /// Ready to run, with a priority.
+    pub prioritized: u64,
+    /// Run later.
+    pub delayed: u64,
+    /// A worker has them.
+    pub active: u64,
+    /// Run when their children ended.
+    pub waiting_children: u64,
+    /// Ended well.
+    pub completed: u64,
+    /// Ended badly.
+    pub failed: u64,
+}
+
+/// One job.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobRow {
+    /// Public id.
+    pub id: String,
+    /// Whether the id was chosen by a client; generated ids are shown shortened.
+    pub custom_id: bool,
+    /// Job name; empty for none.
+    pub name: String,
+    /// Queue it is in.
+    pub queue: String,
+    /// State it is in.
+    pub state: JobState,
+    /// Its deduplication key, if it carries one.
+    pub key: Option<JobKey>,
+    /// Attempts started.
+    pub attempts_made: u32,
+    /// Attempts allowed.
+    pub attempts_max: u32,
+    /// When it was added, in ms.
+    pub created_at: i64,
+    /// When it may run, in ms; for delayed jobs.
+    pub run_at: Option<i64>,
+    /// When the running or last attempt started, in ms.
+    pub started_at: Option<i64>,
+    /// When it ended, in ms.
+    pub finished_at: Option<i64>,
+    /// First line of the last error.
+    pub error: Option<String>,
+}
+
+/// A job's deduplication key.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobKey {
+    /// The whole key.
+    pub key: String,
+    /// Whether the job holds it, or only carries it.
+    pub held: bool,
+    /// Who holds it otherwise.
+    pub holder_id: Option<String>,
+    /// Window, in ms; absent without TTL.
+    pub ttl_ms: Option<i64>,
+    /// End of the window, in ms, while held with TTL.
+    pub expires_at: Option<i64>,
+    /// Strategy it was added with.
+    pub strategy: Strategy,
+    /// Adds absorbed by this job.
+    pub absorbed: u64,
+}
+
+/// One job in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobDetail {
+    /// See the module `view`.
+    pub revision: u64,
+    /// The broker's clock, in ms.
+    pub now: i64,
+    /// The row.
+    pub row: JobRow,
+    /// Higher runs earlier.
+    pub priority: i32,
+    /// Options that differ from the defaults (delay, backoff, timeout, lifo, …), in wire names.
+    pub options: Vec<Named>,
+    /// Created, runs, started, ended, …
+    pub times: Vec<TimeEntry>,
+    /// Id of the parent.
+    pub parent_id: Option<String>,
+    /// Ids of the children.
+    pub children_ids: Vec<String>,
+    /// Who runs it.
+    pub worker: Option<String>,
+    /// Progress as reported, as text.
+    pub progress: Option<String>,
+    /// The payload.
+    pub data: Text,
+    /// What the worker returned.
+    pub result: Option<Text>,
+    /// Errors, newest attempt first.
+    pub errors: Vec<JobError>,
+    /// What happened to it, oldest first.
+    pub timeline: Vec<TimelineEntry>,
+    /// What workers logged, oldest first.
+    pub logs: Vec<LogLine>,
+    /// The job record as a client would get it, as text.
+    pub raw: Text,
+    /// Possible actions.
+    pub can: Vec<Can>,
+}
+
+/// A labelled moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct TimeEntry {
+    /// One or two words.
+    pub label: String,
+    /// In ms.
+    pub at: i64,
+}
+
+/// A failed attempt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobError {
+    /// From 1.
+    pub attempt: u32,
+    /// When, in ms; absent when not recorded.
+    pub at: Option<i64>,
+    /// What the worker said.
+    pub message: String,
+    /// Stack, as sent; empty when none was.
+    pub stack: String,
+}
+
+/// Something that happened to a job.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct TimelineEntry {
+    /// When, in ms.
+    pub at: i64,
+    /// A word or two.
+    pub label: String,
+    /// One sentence; may be empty.
+    pub text: String,
+    /// The add in the log that this was.
+    pub add_seq: Option<u64>,
+}
+
+/// A line a worker logged.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct LogLine {
+    /// When, in ms; absent when not recorded.
+    pub at: Option<i64>,
+    /// As sent; empty when none was.
+    pub level: String,
+    /// The line.
+    pub text: String,
+}

@@ -1,0 +1,80 @@
+// The actions of the window: ask, then say what happened and offer the next step. Shared by buttons, keys and the palette.
+import type { ActionResult } from '../bindings/ActionResult';
+import type { KeyRef } from '../bindings/KeyRef';
+import type { NewAdd } from '../bindings/NewAdd';
+import type { ActionRequest } from '../platform';
+import { act } from './live.svelte';
+import { go } from './route.svelte';
+import { toasts, type ToastOffer } from './toasts.svelte';
+
+/** Runs an action and shows its outcome as a toast. Null when the broker could not be asked. */
+export async function perform(request: ActionRequest, silent = false): Promise<ActionResult | null> {
+  try {
+    const result = await act(request);
+    if (!silent) show(result);
+    return result;
+  } catch (reason) {
+    toasts.error(reason instanceof Error ? reason.message : String(reason));
+    return null;
+  }
+}
+
+/** Releases a key as it was on the screen; the toast can undo it. A changed key is left to the caller to show. */
+export async function releaseKey(seen: KeyRef): Promise<ActionResult | null> {
+  const result = await perform({ type: 'releaseKey', ...seen }, true);
+  if (!result || result.code === 'changed') return result;
+  const undo = result.undo;
+  if (result.ok && undo) toasts.undoable(result.message, () => void perform({ type: 'restoreKey', ...undo }));
+  else show(result);
+  return result;
+}
+
+/** Sends a logged add again and offers to look at the new row. */
+export function replayAdd(seq: number): Promise<ActionResult | null> {
+  return perform({ type: 'replayAdd', seq });
+}
+
+export function sendAdd(add: NewAdd): Promise<ActionResult | null> {
+  return perform({ type: 'sendAdd', ...add });
+}
+
+/** Copies a text; must be called from a click or a key press. */
+export async function copyText(text: string, what: string): Promise<void> {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    // The clipboard needs a permission this host may refuse; selecting and copying works everywhere.
+    if (!copyBySelection(text)) {
+      toasts.error(`Could not copy ${what}: the system refused access to the clipboard.`);
+      return;
+    }
+  }
+  toasts.done(`Copied ${what}.`);
+}
+
+function copyBySelection(text: string): boolean {
+  const area = document.createElement('textarea');
+  area.value = text;
+  area.style.position = 'fixed';
+  area.style.opacity = '0';
+  const focused = document.activeElement as HTMLElement | null;
+  document.body.append(area);
+  area.select();
+  const copied = document.execCommand('copy');
+  area.remove();
+  focused?.focus();
+  return copied;
+}
+
+function show(result: ActionResult): void {
+  const text = result.detail ? `${result.message} ${result.detail}` : result.message;
+  if (result.ok) toasts.done(text, offerFor(result));
+  else toasts.error(text, offerFor(result));
+}
+
+function offerFor(result: ActionResult): ToastOffer | null {
+  const { seq, jobId } = result;
+  if (seq != null) return { label: 'Show add', run: () => go('adds', { open: String(seq) }) };
+  if (result.code === 'keyTaken' && jobId) return { label: 'Show owner', run: () => go('jobs', { open: jobId }) };
+  return null;
+}

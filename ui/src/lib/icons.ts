@@ -1,0 +1,41 @@
+// Icons as paths in a 16 by 16 box, drawn with a 1.5 px stroke. In the bundle, never font characters: those came out as
+// empty boxes on a stock Linux font set.
+
+export const ICONS = {
+  plus: 'M8 3v10M3 8h10',
+  return: 'M6 4 2.5 7.5 6 11M3 7.5h6.5a3.5 3.5 0 0 1 0 7H8',
+  extend: 'M13 8a5 5 0 1 1-1.6-3.7M13.2 2v3h-3',
+  swap: 'M3 5.5h10L10.5 3M13 10.5H3L5.5 13',
+  move: 'M2.5 8h1M6 8h1M9.5 8h4M10.5 5l3 3-3 3',
+  dots: 'M3.5 8h.01M8 8h.01M12.5 8h.01',
+  cross: 'M4 4l8 8M12 4l-8 8',
+  check: 'M3 8.5 6.5 12 13 4.5',
+  warn: 'M8 2.5 14.2 13.5H1.8zM8 6.5v3.2M8 11.7v.01',
+  info: 'M8 14A6 6 0 1 0 8 2a6 6 0 0 0 0 12M8 7.3v3.7M8 5v.01',
+  stateWaiting: 'M8 12.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9',
+  statePrioritized: 'M8 13V3M4 7l4-4 4 4',
+  stateDelayed: 'M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11M8 5v3.2l2 1.3',
+  stateActive: 'M5.5 3.5v9l7-4.5z',
+  stateChildren: 'M8 2.5v4M8 6.5H4v3M8 6.5h4v3M2.5 9.5h3v3h-3zM10.5 9.5h3v3h-3z',
+  stateGone: 'M8 13.5a5.5 5.5 0 1 0 0-11 5.5 5.5 0 0 0 0 11M4.2 4.2l7.6 7.6',
+  copy: 'M6 6h7v7H6zM10 6V3H3v7h3',
+  close: 'M4 4l8 8M12 4l-8 8',
+  search: 'M7 11.5a4.5 4.5 0 1 0 0-9 4.5 4.5 0 0 0 0 9M10.3 10.3 14 14',
+  live: 'M5 3.5v9l7.5-4.5z',
+  pause: 'M5.5 3.5v9M10.5 3.5v9',
+  lock: 'M4 7.5h8V14H4zM5.5 7.5V5a2.5 2.5 0 0 1 5 0v2.5',
+  up: 'M8 12.5v-9M4 7.5l4-4 4 4',
+  down: 'M4.5 6.5 8 10l3.5-3.5',
+  sortUp: 'M4.5 9.5 8 6l3.5 3.5',
+  adds: 'M2.5 4h11M2.5 8h7M2.5 12h4M12.5 9v5M10 11.5h5',
+  keys: 'M5.5 11.5a3 3 0 1 0 0-6 3 3 0 0 0 0 6M8.5 8.5H14v2.5M11.5 8.5v2',
+  jobs: 'M2.5 5h11v8.5h-11zM6 5V3h4v2M2.5 8.8h11',
+  queues: 'M2.5 3.5h11v3h-11zM2.5 9.5h11v3h-11z',
+  clients: 'M3 3.5h10v6.5H3zM1.5 13h13',
+  settings: 'M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 3v3M6 10v3',
+  start: 'M2.5 8 8 3l5.5 5M4 7v6.5h8V7',
+  nav: 'M2.5 3h11v10h-11zM6 3v10',
+  external: 'M6 3.5h6.5V10M12.5 3.5 4 12',
+} as const;
+
+export type IconName = keyof typeof ICONS;

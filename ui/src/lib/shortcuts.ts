@@ -1,0 +1,67 @@
+// The keyboard: which keys exist, for the list behind `?`, and when a single key may act.
+import { settings } from './settings.svelte';
+
+export interface ShortcutGroup {
+  where: string;
+  keys: [keys: string, does: string][];
+}
+
+export const SHORTCUTS: ShortcutGroup[] = [
+  {
+    where: 'Everywhere',
+    keys: [
+      ['Ctrl K', 'search or run a command'],
+      ['G then A K J Q C', 'Adds, Keys, Jobs, Queues, Clients'],
+      ['/', 'filter'],
+      ['L', 'live or paused'],
+      ['!', 'keys that need attention'],
+      ['Z', 'undo'],
+      ['Esc', 'close'],
+      ['Ctrl ,', 'settings'],
+      ['?', 'this list'],
+    ],
+  },
+  {
+    where: 'Tables',
+    keys: [
+      ['↑ ↓ or K J', 'move'],
+      ['Enter', 'open'],
+      ['Home End PgUp PgDn', 'move far'],
+      ['Ctrl C', 'copy the id'],
+    ],
+  },
+  {
+    where: 'Adds',
+    keys: [
+      ['R', 'replay'],
+      ['O', 'show key'],
+    ],
+  },
+  {
+    where: 'Keys',
+    keys: [
+      ['X', 'release'],
+      ['O', 'show owner'],
+      ['R', 'replay the last add'],
+    ],
+  },
+  {
+    where: 'Jobs',
+    keys: [
+      ['R', 'retry'],
+      ['P', 'run now'],
+      ['Del', 'remove'],
+    ],
+  },
+];
+
+/** Whether a key press without Ctrl may act: never while a text is typed, and only when single keys are on. */
+export function singleKey(event: KeyboardEvent): boolean {
+  if (!settings.singleKeys || event.ctrlKey || event.metaKey || event.altKey) return false;
+  return !isTyping(event.target);
+}
+
+export function isTyping(target: EventTarget | null): boolean {
+  if (!(target instanceof HTMLElement)) return false;
+  return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
+}

@@ -1,0 +1,59 @@
+// The door to the host, as the rest of the front end sees it. Two hosts implement it: the desktop window and the browser.
+// The table `Replies` says which view answers which request; the views themselves are generated from Rust.
+import type { ActionResult } from '../bindings/ActionResult';
+import type { AddDetail } from '../bindings/AddDetail';
+import type { AddsPage } from '../bindings/AddsPage';
+import type { Changed } from '../bindings/Changed';
+import type { ClientsView } from '../bindings/ClientsView';
+import type { Failure } from '../bindings/Failure';
+import type { JobDetail } from '../bindings/JobDetail';
+import type { JobsPage } from '../bindings/JobsPage';
+import type { KeyDetail } from '../bindings/KeyDetail';
+import type { KeysPage } from '../bindings/KeysPage';
+import type { Overview } from '../bindings/Overview';
+import type { QueuesView } from '../bindings/QueuesView';
+import type { ReleasePreview } from '../bindings/ReleasePreview';
+import type { Request } from '../bindings/Request';
+
+interface Reads {
+  overview: Overview;
+  adds: AddsPage;
+  add: AddDetail;
+  keys: KeysPage;
+  key: KeyDetail;
+  releasePreview: ReleasePreview;
+  jobs: JobsPage;
+  job: JobDetail;
+  queues: QueuesView;
+  clients: ClientsView;
+}
+
+/** The answer to a request. Whatever is not a read is an action. */
+export type ReplyTo<T extends Request['type']> = T extends keyof Reads ? Reads[T] : ActionResult;
+
+/** The requests that change something. */
+export type ActionRequest = Exclude<Request, { type: keyof Reads }>;
+
+/** Whether the host can be asked, and since when not (ms, by the window's clock). */
+export type Link =
+  | { state: 'connected' }
+  | { state: 'lost'; since: number; attempts: number }
+  | { state: 'unauthorized' };
+
+export interface Host {
+  /** Asks the host once. Never repeated by the transport. Rejects with a `HostError`. */
+  rpc<R extends Request>(request: R): Promise<ReplyTo<R['type']>>;
+  /** Calls back when something the window could show has changed, and when the link comes or goes. Returns the way to stop. */
+  onChanged(changed: (hint: Changed) => void, link: (link: Link) => void): () => void;
+}
+
+/** A request that got no view. `unreachable` is the transport's own; all other codes are the broker's. */
+export class HostError extends Error {
+  constructor(
+    readonly code: Failure['code'] | 'unreachable',
+    message: string,
+  ) {
+    super(message);
+    this.name = 'HostError';
+  }
+}
