@@ -1,46 +1,17 @@
-//! The add path (dedup.md 2): decide without changing anything, then carry the decision out, in one step that nothing
-//! interleaves with. The log, the sentence and the window's dry run all come from the same `Plan`.
+//! The add path (dedup.md 2): a plan (`plan.rs`), then its carrying out, in one step that nothing interleaves with.
 
-use crate::command::{Add, StateName};
-use crate::custom_id::IdDecision;
-use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, LastAdd, OwnerSeen, OwnerStanding, decide};
-use crate::effects::{AddRecord, Decision, Effects, Facts, Output};
+use crate::command::Add;
+use crate::dedup::{DecisionCode, LastAdd};
+use crate::effects::{AddRecord, Decision, Effects, Output};
 use crate::engine::Engine;
 use crate::event::{Event, EventKind};
 use crate::job::{Blob, Extra, Job, JobState, StoredNext};
-use crate::names::{EntryId, JobId, JobKey, Origin};
+use crate::names::{JobId, JobKey, Origin};
+use crate::plan::{Action, Plan, blank, fingerprint, refused};
 use crate::rejection::Rejection;
 use crate::reply::{Added, Reply};
-use crate::time::{Millis, Timestamp};
-use rustc_hash::{FxHashSet, FxHasher};
-use std::hash::Hasher;
-
-/// What an add will do, decided but not done.
-#[derive(Debug)]
-struct Plan {
-    action: Action,
-    decision: Decision,
-    key_before: Option<KeyEntry>,
-}
-
-/// The change that goes with a decision.
-#[derive(Clone, Copy, Debug)]
-enum Action {
-    /// Answer with the live job that has the id.
-    ReturnJob(JobKey),
-    /// Answer with the key's owner, which may be gone.
-    ReturnOwner(EntryId),
-    /// Restart the window, then answer with the owner.
-    Extend { entry: EntryId, ttl: Millis, until: Timestamp },
-    /// Restart the window, then refuse.
-    RefuseButExtend { entry: EntryId, ttl: Millis, until: Timestamp },
-    /// Refuse and change nothing.
-    RefuseTied(EntryId),
-    /// Keep the add with the active owner.
-    Keep { owner: JobKey, entry: EntryId },
-    /// A new job. First `replaced` is removed and `retired` forgotten.
-    Create { replaced: Option<JobKey>, retired: Option<JobKey> },
-}
+use crate::time::Timestamp;
+use rustc_hash::FxHashSet;
 
 /// Where an add comes from, for the log.
 #[derive(Clone, Copy, Debug)]
@@ -48,13 +19,6 @@ struct Source {
     origin: Origin,
     bulk: Option<(u32, u32)>,
     replay_of: Option<u64>,
-}
-
-/// A fingerprint of the payload's bytes, to tell whether a repeat carried other data.
-fn fingerprint(add: &Add) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(add.data.as_deref().unwrap_or_default());
-    hasher.finish()
 }
 
 impl Engine {
@@ -100,25 +64,6 @@ impl Engine {
         Ok(Reply::AddedBulk(added))
     }
 
-    /// What an add would be answered now, without doing it (gui.md 11). A refusal is a decision too.
-    pub fn dry_run(&self, now: Timestamp, add: &Add) -> Decision {
-        let plan = self.check_dependencies(add, None).and_then(|()| self.plan(now, add));
-        plan.map_or_else(|why| refused(DecisionCode::RejectedInvalid, &why), |plan| plan.decision)
-    }
-
-    fn check_dependencies(&self, add: &Add, batch: Option<&FxHashSet<&JobId>>) -> Result<(), Rejection> {
-        let Some(rare) = &add.spec.rare else { return Ok(()) };
-        for id in &rare.depends_on {
-            if add.spec.custom_id.as_ref() == Some(id) {
-                return Err(Rejection::DependsOnItself(id.clone()));
-            }
-            if !self.is_known_id(id) && !batch.is_some_and(|named| named.contains(id)) {
-                return Err(Rejection::DependencyNotFound(id.clone()));
-            }
-        }
-        Ok(())
-    }
-
     fn admit(&mut self, now: Timestamp, source: Source, add: &Add, effects: &mut Effects) -> Result<Added, Rejection> {
         effects.durable |= add.spec.durable;
         let plan = self.plan(now, add).inspect_err(|why| self.log_refused(now, source, add, why, effects))?;
@@ -130,127 +75,6 @@ impl Engine {
         let (spec, data) = (add.spec.clone(), add.data.clone());
         effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
         outcome
-    }
-
-    /// Steps 2 to 4 of dedup.md 2. Changes nothing.
-    fn plan(&self, now: Timestamp, add: &Add) -> Result<Plan, Rejection> {
-        let id = self.decide_id(add.spec.custom_id.as_ref())?;
-        if let IdDecision::Live(job) = id {
-            return Ok(self.plan_repeat_of_id(now, add, job));
-        }
-        let retired = match id {
-            IdDecision::Retire(job) => Some(job),
-            IdDecision::Free | IdDecision::Live(_) => None,
-        };
-        let queue = self.queues.find(&add.spec.queue).map(|queue| queue.id);
-        let entry = queue.zip(add.spec.dedup.as_ref()).and_then(|(queue, key)| self.valid_key(queue, &key.key, now));
-        let Some((entry, request)) = entry.zip(add.spec.dedup.as_deref()) else {
-            let decision = self.plan_free_key(now, add);
-            return Ok(Plan { action: Action::Create { replaced: None, retired }, decision, key_before: None });
-        };
-        let standing = match self.jobs.get(entry.owner) {
-            Some(job) if job.state == JobState::Active => OwnerStanding::Active,
-            Some(job) if job.is_live() => OwnerStanding::Pending,
-            Some(_) | None => OwnerStanding::Ended,
-        };
-        let newcomer_depends = add.spec.rare.as_ref().is_some_and(|rare| rare.depends_on.contains(&entry.owner_id));
-        let tied = newcomer_depends || self.consumers.contains_key(&entry.owner_id);
-        let verdict = decide(Some(standing), DedupPolicy::of(request), tied, now);
-        Ok(self.plan_held_key(now, add, entry, verdict, retired))
-    }
-
-    fn plan_repeat_of_id(&self, now: Timestamp, add: &Add, job: JobKey) -> Plan {
-        let found = self.known(job);
-        let home = &self.queues.get(found.queue).name;
-        let elsewhere = (*home != add.spec.queue).then(|| home.clone());
-        let code = if elsewhere.is_some() { DecisionCode::ExistingElsewhere } else { DecisionCode::ExistingJobId };
-        let facts = Facts {
-            data_differs: found.fingerprint != fingerprint(add),
-            key_not_taken: add.spec.dedup.is_some()
-                && found.key_text() != add.spec.dedup.as_ref().map(|asked| &asked.key),
-            job_id_not_used: false,
-        };
-        let decision = Decision {
-            job: Some(found.id.clone()),
-            job_key: Some(job),
-            owner: Some(self.seen(now, job, &found.id)),
-            elsewhere,
-            facts,
-            ..blank(code)
-        };
-        Plan { action: Action::ReturnJob(job), decision, key_before: None }
-    }
-
-    fn plan_free_key(&self, now: Timestamp, add: &Add) -> Decision {
-        let Some(request) = &add.spec.dedup else { return blank(DecisionCode::Created) };
-        let Some(queue) = self.queues.find(&add.spec.queue) else { return blank(DecisionCode::Created) };
-        let freed = self.keys.freed(queue.id, &request.key);
-        let Some(freed) = freed else { return blank(DecisionCode::Created) };
-        let twin = self.jobs.get(freed.owner).filter(|job| job.is_live());
-        Decision {
-            owner: twin.map(|job| self.seen(now, job.key, &job.id)),
-            freed: Some(Box::new(freed.clone())),
-            ..blank(if twin.is_some() { DecisionCode::CreatedTwin } else { DecisionCode::CreatedFreed })
-        }
-    }
-
-    /// The table's verdict about a held key, as a change and as facts for the sentence.
-    fn plan_held_key(
-        &self,
-        now: Timestamp,
-        add: &Add,
-        entry: &KeyEntry,
-        verdict: DedupDecision,
-        retired: Option<JobKey>,
-    ) -> Plan {
-        let held = entry.entry;
-        let owner = self.seen(now, entry.owner, &entry.owner_id);
-        let ttl = add.spec.dedup.as_ref().and_then(|request| request.ttl).unwrap_or_default();
-        let create = |replaced| Action::Create { replaced, retired };
-        let (action, code) = match verdict {
-            DedupDecision::Admit | DedupDecision::SucceedEnded => (create(None), DecisionCode::Created),
-            DedupDecision::ReturnOwner => (Action::ReturnOwner(held), self.returned_code(add, entry)),
-            DedupDecision::ExtendOwner { until } => {
-                (Action::Extend { entry: held, ttl, until }, DecisionCode::Extended)
-            }
-            DedupDecision::RefuseButExtend { until } => {
-                (Action::RefuseButExtend { entry: held, ttl, until }, DecisionCode::RejectedExtend)
-            }
-            DedupDecision::ReplaceOwner => (create(Some(entry.owner)), DecisionCode::Replaced),
-            DedupDecision::SucceedActive => (create(None), DecisionCode::Moved),
-            DedupDecision::KeepForLater => {
-                let holds = self.known(entry.owner).rare().is_some_and(|rare| rare.stored_next.is_some());
-                let code = if holds { DecisionCode::NextUpdated } else { DecisionCode::NextHeld };
-                (Action::Keep { owner: entry.owner, entry: held }, code)
-            }
-            DedupDecision::RefuseDependants => (Action::RefuseTied(held), DecisionCode::RejectedDependents),
-        };
-        let refusal = match action {
-            Action::RefuseButExtend { .. } => Some(Rejection::DuplicateExtended.to_string()),
-            Action::RefuseTied(_) => Some(Rejection::CannotReplace(entry.owner_id.clone()).to_string()),
-            _ => None,
-        };
-        let returns = matches!(action, Action::ReturnOwner(_) | Action::Extend { .. });
-        let data_lost = returns || matches!(action, Action::RefuseButExtend { .. });
-        let facts = Facts {
-            data_differs: data_lost
-                && self.jobs.get(entry.owner).is_some_and(|job| job.fingerprint != fingerprint(add)),
-            key_not_taken: false,
-            job_id_not_used: data_lost && add.spec.custom_id.is_some(),
-        };
-        let job = (returns || matches!(action, Action::Keep { .. })).then(|| entry.owner_id.clone());
-        let job_key = job.is_some().then_some(entry.owner);
-        let decision = Decision { job, job_key, owner: Some(owner), refusal, facts, ..blank(code) };
-        Plan { action, decision, key_before: Some(entry.clone()) }
-    }
-
-    fn returned_code(&self, add: &Add, entry: &KeyEntry) -> DecisionCode {
-        let asked_in_vain = add.spec.dedup.as_ref().is_some_and(|request| request.extend && !request.replace);
-        match asked_in_vain {
-            true => DecisionCode::ExtendedNoTtl,
-            false if entry.from_hash => DecisionCode::ExistingHash,
-            false => DecisionCode::ExistingKey,
-        }
     }
 
     fn carry_out(
@@ -463,17 +287,6 @@ impl Engine {
         });
     }
 
-    fn entry_of(&self, add: &Add) -> Option<&KeyEntry> {
-        let queue = self.queues.find(&add.spec.queue)?;
-        self.keys.find(queue.id, &add.spec.dedup.as_ref()?.key)
-    }
-
-    pub(crate) fn seen(&self, now: Timestamp, key: JobKey, id: &JobId) -> OwnerSeen {
-        let job = self.jobs.get(key);
-        let state: Option<StateName> = job.map(|job| job.state_name(now));
-        OwnerSeen { key, id: id.clone(), state, attempts: job.map_or(0, |job| job.attempts) }
-    }
-
     fn log_refused(&self, now: Timestamp, source: Source, add: &Add, why: &Rejection, effects: &mut Effects) {
         let Source { origin, bulk, replay_of } = source;
         let (spec, data) = (add.spec.clone(), add.data.clone());
@@ -482,22 +295,4 @@ impl Engine {
         let (key_before, key_after) = (key.clone(), key);
         effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
     }
-}
-
-/// A decision without facts.
-fn blank(code: DecisionCode) -> Decision {
-    Decision {
-        code,
-        job: None,
-        job_key: None,
-        owner: None,
-        elsewhere: None,
-        freed: None,
-        refusal: None,
-        facts: Facts::default(),
-    }
-}
-
-fn refused(code: DecisionCode, why: &Rejection) -> Decision {
-    Decision { refusal: Some(why.to_string()), ..blank(code) }
 }

@@ -62,6 +62,8 @@ pub struct Engine {
     /// Queues in which something became ready, to be looked at before the step ends.
     pub(crate) woken: Vec<QueueId>,
     pub(crate) deliveries: u64,
+    /// Whether the first tick has started the sweeps.
+    sweeps: bool,
     /// The next generation or entry.
     next: u64,
     /// Numbers below this one may be given out without a further write.
@@ -88,6 +90,7 @@ impl Engine {
             totals: Totals::default(),
             woken: Vec::new(),
             deliveries: 0,
+            sweeps: false,
             next: 1,
             reserved: 1,
         }
@@ -115,7 +118,8 @@ impl Engine {
 
     /// Does everything that is due.
     pub fn tick(&mut self, now: Timestamp, effects: &mut Effects) {
-        if self.timers.next().is_none() {
+        if !self.sweeps {
+            self.sweeps = true;
             self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
         }
         while let Some((at, timer)) = self.timers.pop_due(now) {
@@ -154,7 +158,7 @@ impl Engine {
         self.settle(now, effects);
     }
 
-    /// The earliest moment at which `tick` has something to do; none before the first `tick`.
+    /// The earliest moment at which `tick` has something to do; after the first `tick` there always is one.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.timers.next()
     }

@@ -280,6 +280,10 @@ fn a_live_owner_keeps_its_key_whatever_happens_to_its_worker() {
         "created 1; job 1; waiting; owner 1",
     );
     check("push q key=k; pull q; restart; owner q k", "created 1; job 1; owner 1");
+    check(
+        "push q key=k ttl=90000; restart; pull q locked; at 6000; wait; at 11000; wait; state 1; owner q k",
+        "created 1; job 1; waiting; owner 1",
+    );
 }
 
 #[test]

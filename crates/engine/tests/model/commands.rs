@@ -1,0 +1,356 @@
+//! The steps of a sequence, as values and as text: what is printed for a failing sequence can be read back.
+//!
+//! Jobs are named by the label of the add that made them (or was answered with them), so that a step keeps its meaning
+//! while others are taken out of the sequence. A step whose job does not exist does nothing.
+
+use onceover_engine::command::CleanState;
+use std::fmt;
+
+/// Names of the queues.
+pub const QUEUES: [&str; 3] = ["a", "b", "c"];
+/// Key texts that differ in little: they are compared exactly. Written `k0` to `k3`.
+pub const KEYS: [&str; 4] = ["k", "K", "k ", "é"];
+/// Custom ids, numeric looking ones among them. Written `x0` to `x3`.
+pub const IDS: [&str; 4] = ["5", "05", "x:1 /", "X"];
+
+/// The custom id of an add.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum IdOf {
+    /// One of `IDS`.
+    Custom(u8),
+    /// The id text that the job of this label has, generated or not.
+    Job(u32),
+}
+
+/// One add.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AddStep {
+    pub label: u32,
+    pub queue: u8,
+    pub key: Option<u8>,
+    pub ttl: Option<i64>,
+    pub extend: bool,
+    pub replace: bool,
+    pub keep: bool,
+    pub id: Option<IdOf>,
+    pub delay: i64,
+    pub priority: i32,
+    pub attempts: u32,
+    /// A retry waits 80 to 120 s instead of not at all.
+    pub slow: bool,
+    pub forget_done: bool,
+    pub forget_failed: bool,
+    pub after: Vec<u32>,
+    pub job_ttl: Option<i64>,
+    pub timeout: Option<i64>,
+}
+
+/// Which token goes along with a step.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub enum Token {
+    /// The last one that was given for the job, if any.
+    #[default]
+    Right,
+    /// None.
+    None,
+    /// The one before the last, if there is one.
+    Old,
+}
+
+/// A job and the token that goes along.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ClaimOf {
+    pub job: u32,
+    pub token: Token,
+}
+
+/// One step of a sequence.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    Push(AddStep),
+    Bulk(Vec<AddStep>),
+    Pull { queue: u8, conn: u8, lock: Option<i64>, detach: bool },
+    Ack { claim: ClaimOf, remove: bool },
+    Fail { claim: ClaimOf, unrecoverable: bool, remove: bool },
+    Heartbeat(ClaimOf),
+    Cancel(u32),
+    Remove(u32),
+    Discard(ClaimOf),
+    Drain(u8),
+    Clean { queue: u8, state: CleanState, limit: u32 },
+    Obliterate(u8),
+    Promote(u32),
+    Priority { job: u32, priority: i32 },
+    Delay { claim: ClaimOf, delay: i64 },
+    ToDelayed { claim: ClaimOf, delay: i64 },
+    ToWait(ClaimOf),
+    ToChildren(ClaimOf),
+    RetryDlq { queue: u8, job: Option<u32>, count: Option<u32> },
+    RetryCompleted { queue: u8, job: Option<u32>, count: Option<u32> },
+    PurgeDlq(u8),
+    RemoveDlq { queue: u8, job: u32 },
+    RemoveKey { queue: u8, key: u8 },
+    RemoveJobKey(u32),
+    Owner { queue: u8, key: u8 },
+    Pause(u8),
+    Resume(u8),
+    Disconnect(u8),
+    /// Time passes.
+    Pass(i64),
+    /// To the n-th deadline that lies ahead, or one millisecond before or after it.
+    Until { nth: u8, offset: i64 },
+    /// A clean stop and a start.
+    Restart,
+    /// A second engine is started from the rows and looked at, the first one runs on.
+    Probe,
+}
+
+const STATES: [(CleanState, &str); 7] = [
+    (CleanState::AnyPending, "pending"),
+    (CleanState::Waiting, "waiting"),
+    (CleanState::Prioritized, "prioritized"),
+    (CleanState::Delayed, "delayed"),
+    (CleanState::Completed, "completed"),
+    (CleanState::Failed, "failed"),
+    (CleanState::Nothing, "nothing"),
+];
+
+/// The queue's name.
+pub fn queue_name(queue: u8) -> &'static str {
+    QUEUES[usize::from(queue)]
+}
+
+impl fmt::Display for AddStep {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{} {}", self.label, queue_name(self.queue))?;
+        match self.id {
+            Some(IdOf::Custom(id)) => write!(out, " id=x{id}")?,
+            Some(IdOf::Job(label)) => write!(out, " id={label}")?,
+            None => {}
+        }
+        option(out, "key", self.key.map(|key| format!("k{key}")))?;
+        option(out, "ttl", self.ttl)?;
+        flags(out, &[("extend", self.extend), ("replace", self.replace), ("keep", self.keep)])?;
+        option(out, "delay", Some(self.delay).filter(|delay| *delay != 0))?;
+        option(out, "priority", Some(self.priority).filter(|priority| *priority != 0))?;
+        option(out, "attempts", Some(self.attempts).filter(|attempts| *attempts != 3))?;
+        flags(out, &[("slow", self.slow), ("rmc", self.forget_done), ("rmf", self.forget_failed)])?;
+        self.after.iter().try_for_each(|label| write!(out, " after={label}"))?;
+        option(out, "jobttl", self.job_ttl)?;
+        option(out, "timeout", self.timeout)
+    }
+}
+
+fn option<T: fmt::Display>(out: &mut fmt::Formatter<'_>, name: &str, value: Option<T>) -> fmt::Result {
+    value.map_or(Ok(()), |value| write!(out, " {name}={value}"))
+}
+
+fn flags(out: &mut fmt::Formatter<'_>, flags: &[(&str, bool)]) -> fmt::Result {
+    flags.iter().filter(|(_, set)| *set).try_for_each(|(name, _)| write!(out, " {name}"))
+}
+
+impl fmt::Display for ClaimOf {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.token {
+            Token::Right => write!(out, "{}", self.job),
+            Token::None => write!(out, "{} token=none", self.job),
+            Token::Old => write!(out, "{} token=old", self.job),
+        }
+    }
+}
+
+impl fmt::Display for Step {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Push(add) => write!(out, "push {add}"),
+            Step::Bulk(adds) => {
+                let adds: Vec<String> = adds.iter().map(AddStep::to_string).collect();
+                write!(out, "bulk {}", adds.join(" | "))
+            }
+            Step::Pull { queue, conn, lock, detach } => {
+                write!(out, "pull {} conn={conn}", queue_name(*queue))?;
+                option(out, "lock", *lock)?;
+                flags(out, &[("detach", *detach)])
+            }
+            Step::Ack { claim, remove } => {
+                write!(out, "ack {claim}")?;
+                flags(out, &[("remove", *remove)])
+            }
+            Step::Fail { claim, unrecoverable, remove } => {
+                write!(out, "fail {claim}")?;
+                flags(out, &[("unrecoverable", *unrecoverable), ("remove", *remove)])
+            }
+            Step::Heartbeat(claim) => write!(out, "heartbeat {claim}"),
+            Step::Cancel(job) => write!(out, "cancel {job}"),
+            Step::Remove(job) => write!(out, "remove {job}"),
+            Step::Discard(claim) => write!(out, "discard {claim}"),
+            Step::Drain(queue) => write!(out, "drain {}", queue_name(*queue)),
+            Step::Clean { queue, state, limit } => {
+                let text = STATES.iter().find(|(known, _)| known == state).expect("every state has a text").1;
+                write!(out, "clean {} {text} limit={limit}", queue_name(*queue))
+            }
+            Step::Obliterate(queue) => write!(out, "obliterate {}", queue_name(*queue)),
+            Step::Promote(job) => write!(out, "promote {job}"),
+            Step::Priority { job, priority } => write!(out, "priority {job} priority={priority}"),
+            Step::Delay { claim, delay } => write!(out, "delay {claim} delay={delay}"),
+            Step::ToDelayed { claim, delay } => write!(out, "to-delayed {claim} delay={delay}"),
+            Step::ToWait(claim) => write!(out, "to-wait {claim}"),
+            Step::ToChildren(claim) => write!(out, "to-children {claim}"),
+            Step::RetryDlq { queue, job, count } => {
+                write!(out, "retry-dlq {}", queue_name(*queue))?;
+                option(out, "job", *job)?;
+                option(out, "count", *count)
+            }
+            Step::RetryCompleted { queue, job, count } => {
+                write!(out, "retry-completed {}", queue_name(*queue))?;
+                option(out, "job", *job)?;
+                option(out, "count", *count)
+            }
+            Step::PurgeDlq(queue) => write!(out, "purge-dlq {}", queue_name(*queue)),
+            Step::RemoveDlq { queue, job } => write!(out, "remove-dlq {} job={job}", queue_name(*queue)),
+            Step::RemoveKey { queue, key } => write!(out, "remove-key {} key=k{key}", queue_name(*queue)),
+            Step::RemoveJobKey(job) => write!(out, "remove-job-key {job}"),
+            Step::Owner { queue, key } => write!(out, "owner {} key=k{key}", queue_name(*queue)),
+            Step::Pause(queue) => write!(out, "pause {}", queue_name(*queue)),
+            Step::Resume(queue) => write!(out, "resume {}", queue_name(*queue)),
+            Step::Disconnect(conn) => write!(out, "disconnect conn={conn}"),
+            Step::Pass(time) => write!(out, "pass {time}"),
+            Step::Until { nth, offset } => write!(out, "until {nth} offset={offset}"),
+            Step::Restart => out.write_str("restart"),
+            Step::Probe => out.write_str("probe"),
+        }
+    }
+}
+
+/// The words of one step's text; panics name the text, it is a test's own.
+struct Words<'a> {
+    text: &'a str,
+    words: Vec<&'a str>,
+}
+
+impl<'a> Words<'a> {
+    fn new(text: &'a str) -> Words<'a> {
+        Words { text, words: text.split_whitespace().collect() }
+    }
+
+    fn value<T: std::str::FromStr>(&self, value: &str) -> T {
+        value.parse().unwrap_or_else(|_| panic!("not a value in this step: {value} in {}", self.text))
+    }
+
+    fn number<T: std::str::FromStr>(&self, at: usize) -> T {
+        self.value(self.words[at])
+    }
+
+    fn queue(&self, at: usize) -> u8 {
+        let at = QUEUES.iter().position(|name| *name == self.words[at]);
+        at.unwrap_or_else(|| panic!("no such queue: {}", self.text)) as u8
+    }
+
+    fn all(&self, name: &str) -> impl Iterator<Item = &'a str> {
+        self.words.iter().filter_map(move |word| word.split_once('=').filter(|(known, _)| *known == name)).map(|(_, value)| value)
+    }
+
+    fn option<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.all(name).next().map(|value| self.value(value))
+    }
+
+    fn key(&self) -> Option<u8> {
+        self.all("key").next().map(|value| self.value(value.trim_start_matches('k')))
+    }
+
+    fn flag(&self, name: &str) -> bool {
+        self.words.contains(&name)
+    }
+
+    fn claim(&self) -> ClaimOf {
+        let token = match self.all("token").next() {
+            None => Token::Right,
+            Some("none") => Token::None,
+            Some(_) => Token::Old,
+        };
+        ClaimOf { job: self.number(1), token }
+    }
+
+    fn add(&self) -> AddStep {
+        let id = self.all("id").next().map(|value| match value.strip_prefix('x') {
+            Some(at) => IdOf::Custom(self.value(at)),
+            None => IdOf::Job(self.value(value)),
+        });
+        AddStep {
+            label: self.number(0),
+            queue: self.queue(1),
+            key: self.key(),
+            ttl: self.option("ttl"),
+            extend: self.flag("extend"),
+            replace: self.flag("replace"),
+            keep: self.flag("keep"),
+            id,
+            delay: self.option("delay").unwrap_or(0),
+            priority: self.option("priority").unwrap_or(0),
+            attempts: self.option("attempts").unwrap_or(3),
+            slow: self.flag("slow"),
+            forget_done: self.flag("rmc"),
+            forget_failed: self.flag("rmf"),
+            after: self.all("after").map(|label| self.value(label)).collect(),
+            job_ttl: self.option("jobttl"),
+            timeout: self.option("timeout"),
+        }
+    }
+}
+
+/// The step that a line of text means.
+pub fn parse(line: &str) -> Step {
+    let (kind, rest) = line.trim().split_once(' ').unwrap_or((line.trim(), ""));
+    let words = Words::new(line);
+    let queue = || words.queue(1);
+    let delay = || words.option("delay").expect("a delay");
+    match kind {
+        "push" => Step::Push(Words::new(rest).add()),
+        "bulk" => Step::Bulk(rest.split('|').map(|add| Words::new(add).add()).collect()),
+        "pull" => Step::Pull {
+            queue: queue(),
+            conn: words.option("conn").unwrap_or(1),
+            lock: words.option("lock"),
+            detach: words.flag("detach"),
+        },
+        "ack" => Step::Ack { claim: words.claim(), remove: words.flag("remove") },
+        "fail" => Step::Fail {
+            claim: words.claim(),
+            unrecoverable: words.flag("unrecoverable"),
+            remove: words.flag("remove"),
+        },
+        "heartbeat" => Step::Heartbeat(words.claim()),
+        "cancel" => Step::Cancel(words.number(1)),
+        "remove" => Step::Remove(words.number(1)),
+        "discard" => Step::Discard(words.claim()),
+        "drain" => Step::Drain(queue()),
+        "clean" => {
+            let state = STATES.iter().find(|(_, text)| *text == words.words[2]).expect("a state that Clean knows").0;
+            Step::Clean { queue: queue(), state, limit: words.option("limit").unwrap_or(1000) }
+        }
+        "obliterate" => Step::Obliterate(queue()),
+        "promote" => Step::Promote(words.number(1)),
+        "priority" => Step::Priority { job: words.number(1), priority: words.option("priority").expect("a priority") },
+        "delay" => Step::Delay { claim: words.claim(), delay: delay() },
+        "to-delayed" => Step::ToDelayed { claim: words.claim(), delay: delay() },
+        "to-wait" => Step::ToWait(words.claim()),
+        "to-children" => Step::ToChildren(words.claim()),
+        "retry-dlq" => Step::RetryDlq { queue: queue(), job: words.option("job"), count: words.option("count") },
+        "retry-completed" => {
+            Step::RetryCompleted { queue: queue(), job: words.option("job"), count: words.option("count") }
+        }
+        "purge-dlq" => Step::PurgeDlq(queue()),
+        "remove-dlq" => Step::RemoveDlq { queue: queue(), job: words.option("job").expect("a job") },
+        "remove-key" => Step::RemoveKey { queue: queue(), key: words.key().expect("a key") },
+        "remove-job-key" => Step::RemoveJobKey(words.number(1)),
+        "owner" => Step::Owner { queue: queue(), key: words.key().expect("a key") },
+        "pause" => Step::Pause(queue()),
+        "resume" => Step::Resume(queue()),
+        "disconnect" => Step::Disconnect(words.option("conn").expect("a connection")),
+        "pass" => Step::Pass(words.number(1)),
+        "until" => Step::Until { nth: words.number(1), offset: words.option("offset").unwrap_or(0) },
+        "restart" => Step::Restart,
+        "probe" => Step::Probe,
+        _ => panic!("unknown step: {line}"),
+    }
+}
