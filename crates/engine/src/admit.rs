@@ -290,7 +290,7 @@ impl Engine {
     fn log_refused(&self, now: Timestamp, source: Source, add: &Add, why: &Rejection, effects: &mut Effects) {
         let Source { origin, bulk, replay_of } = source;
         let (spec, data) = (add.spec.clone(), add.data.clone());
-        let decision = refused(DecisionCode::RejectedInvalid, why);
+        let decision = refused(why);
         let key = self.entry_of(add).cloned();
         let (key_before, key_after) = (key.clone(), key);
         effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });

@@ -2,7 +2,7 @@
 //!
 //! Times are milliseconds.
 
-pub use crate::new_job::{Add, Backoff, DedupRequest, NewJob, Payload, RareOptions, Repeat};
+pub use crate::new_job::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat};
 pub use crate::state::{CleanState, ListState, StateName};
 pub use crate::work::{Ack, Claim, Fail, Pull, Renewal, WorkerInfo};
 

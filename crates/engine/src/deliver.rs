@@ -42,7 +42,7 @@ impl Engine {
         let mut jobs = Vec::new();
         while jobs.len() < pull.count as usize {
             let Some(queue) = self.queues.find(&pull.queue).filter(|queue| !queue.settings.paused) else { break };
-            let Some(key) = queue.ready.first_key_value().map(|(_, key)| *key) else { break };
+            let Some(key) = queue.ready.first() else { break };
             jobs.push(self.deliver_one(now, origin, pull, key, effects));
         }
         let locked = pull.owner.is_some();

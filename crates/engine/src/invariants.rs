@@ -102,7 +102,7 @@ impl Engine {
                 counted += 1;
             }
             keys += queue.keys;
-            let prioritized = queue.ready.values().filter(|key| self.known(**key).priority > 0).count() as u64;
+            let prioritized = queue.ready.iter().filter(|key| self.known(*key).priority > 0).count() as u64;
             assert_eq!(queue.prioritized, prioritized, "the counter equals a recount");
             let served = queue.settings.paused || queue.ready.is_empty() || queue.parked.is_empty();
             assert!(served, "nothing is ready while a pull waits for it: {}", queue.name);

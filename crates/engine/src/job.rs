@@ -329,6 +329,11 @@ impl Job {
         self.spec.dedup.as_ref().map(|dedup| &dedup.key)
     }
 
+    /// The group whose lane it waits in.
+    pub fn group(&self) -> Option<&Arc<str>> {
+        self.spec.rare.as_ref()?.group.as_ref().map(|group| &group.id)
+    }
+
     /// Whether it makes a successor when it completes.
     pub fn repeats(&self) -> bool {
         self.spec.rare.as_ref().is_some_and(|rare| rare.repeat.is_some())

@@ -31,6 +31,7 @@ mod park;
 mod plan;
 mod query;
 mod queue;
+mod ready;
 pub mod rejection;
 pub mod reply;
 mod rows;

@@ -45,8 +45,7 @@ impl Engine {
     /// Removes what is ready or delayed; keys go with their owners.
     pub(crate) fn drain(&mut self, now: Timestamp, name: &str) -> Reply {
         let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
-        let pending: Vec<JobKey> =
-            queue.ready.values().copied().chain(queue.delayed.iter().map(|(_, key)| *key)).collect();
+        let pending: Vec<JobKey> = queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key)).collect();
         for key in &pending {
             self.remove_job(*key, Some(FreedBy::Drained), now);
         }
@@ -92,14 +91,12 @@ impl Engine {
             }
             CleanState::Nothing => false,
         };
-        let pending = queue.ready.values().chain(queue.delayed.iter().map(|(_, key)| key));
+        let pending = || queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key));
         let keys: Vec<JobKey> = match state {
-            CleanState::AnyPending => pending.copied().collect(),
-            CleanState::Waiting => pending.copied().filter(|key| self.is_in(*key, StateName::Waiting, now)).collect(),
-            CleanState::Prioritized => {
-                pending.copied().filter(|key| self.is_in(*key, StateName::Prioritized, now)).collect()
-            }
-            CleanState::Delayed => pending.copied().filter(|key| self.is_in(*key, StateName::Delayed, now)).collect(),
+            CleanState::AnyPending => pending().collect(),
+            CleanState::Waiting => pending().filter(|key| self.is_in(*key, StateName::Waiting, now)).collect(),
+            CleanState::Prioritized => pending().filter(|key| self.is_in(*key, StateName::Prioritized, now)).collect(),
+            CleanState::Delayed => pending().filter(|key| self.is_in(*key, StateName::Delayed, now)).collect(),
             CleanState::Completed => queue.completed.iter().map(|(_, key)| *key).collect(),
             CleanState::Failed => queue.failed.iter().map(|(_, key)| *key).collect(),
             CleanState::Nothing => Vec::new(),

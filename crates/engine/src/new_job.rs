@@ -150,9 +150,22 @@ pub struct RareOptions {
     pub continue_parent_on_failure: bool,
     /// Stored only.
     pub ignore_dependency_on_failure: bool,
+    /// The group whose lane it waits in.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub group: Option<Group>,
     /// Repeat after each completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
+}
+
+/// A group of jobs within a queue; groups take turns.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Group {
+    /// 1 to 256 characters.
+    pub id: Arc<str>,
+    /// An add is refused while this many jobs of the group are queued.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_size: Option<u64>,
 }
 
 /// A job that makes its successor when it completes (protocol-core.md 6.1).

@@ -6,7 +6,7 @@ use crate::custom_id::IdDecision;
 use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, OwnerSeen, OwnerStanding, decide};
 use crate::effects::{Decision, Facts};
 use crate::engine::Engine;
-use crate::job::JobState;
+use crate::job::{Job, JobState};
 use crate::names::{EntryId, JobId, JobKey};
 use crate::rejection::Rejection;
 use crate::time::{Millis, Timestamp};
@@ -50,7 +50,7 @@ impl Engine {
     /// What an add would be answered now, without doing it (gui.md 11). A refusal is a decision too.
     pub fn dry_run(&self, now: Timestamp, add: &Add) -> Decision {
         let plan = self.check_dependencies(add, None).and_then(|()| self.plan(now, add));
-        plan.map_or_else(|why| refused(DecisionCode::RejectedInvalid, &why), |plan| plan.decision)
+        plan.map_or_else(|why| refused(&why), |plan| plan.decision)
     }
 
     pub(crate) fn check_dependencies(&self, add: &Add, batch: Option<&FxHashSet<&JobId>>) -> Result<(), Rejection> {
@@ -79,6 +79,7 @@ impl Engine {
         let queue = self.queues.find(&add.spec.queue).map(|queue| queue.id);
         let entry = queue.zip(add.spec.dedup.as_ref()).and_then(|(queue, key)| self.valid_key(queue, &key.key, now));
         let Some((entry, request)) = entry.zip(add.spec.dedup.as_deref()) else {
+            self.check_group(add, None)?;
             let decision = self.plan_free_key(now, add);
             return Ok(Plan { action: Action::Create { replaced: None, retired }, decision, key_before: None });
         };
@@ -90,7 +91,23 @@ impl Engine {
         let newcomer_depends = add.spec.rare.as_ref().is_some_and(|rare| rare.depends_on.contains(&entry.owner_id));
         let tied = newcomer_depends || self.consumers.contains_key(&entry.owner_id);
         let verdict = decide(Some(standing), DedupPolicy::of(request), tied, now);
-        Ok(self.plan_held_key(now, add, entry, verdict, retired))
+        let plan = self.plan_held_key(now, add, entry, verdict, retired);
+        if let Action::Create { replaced, .. } = plan.action {
+            self.check_group(add, replaced)?;
+        }
+        Ok(plan)
+    }
+
+    /// A full group refuses, unless the newcomer takes the place of one of its own (dedup.md 6).
+    fn check_group(&self, add: &Add, replaced: Option<JobKey>) -> Result<(), Rejection> {
+        let Some(group) = add.spec.rare.as_ref().and_then(|rare| rare.group.as_ref()) else { return Ok(()) };
+        let Some((most, queue)) = group.max_size.zip(self.queues.find(&add.spec.queue)) else { return Ok(()) };
+        let is_member = |job: &Job| job.state == JobState::Queued && job.group() == Some(&group.id);
+        let leaves = replaced.is_some_and(|owner| is_member(self.known(owner)));
+        match queue.group_size(&group.id) - u64::from(leaves) < most {
+            true => Ok(()),
+            false => Err(Rejection::GroupFull(group.id.clone(), most)),
+        }
     }
 
     fn plan_repeat_of_id(&self, now: Timestamp, add: &Add, job: JobKey) -> Plan {
@@ -213,6 +230,10 @@ pub(crate) fn blank(code: DecisionCode) -> Decision {
     }
 }
 
-pub(crate) fn refused(code: DecisionCode, why: &Rejection) -> Decision {
+pub(crate) fn refused(why: &Rejection) -> Decision {
+    let code = match why {
+        Rejection::GroupFull(..) => DecisionCode::RejectedLimit,
+        _ => DecisionCode::RejectedInvalid,
+    };
     Decision { refusal: Some(why.to_string()), ..blank(code) }
 }

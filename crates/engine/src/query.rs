@@ -75,11 +75,11 @@ impl Engine {
 
     fn keys_in(&self, queue: &Queue, state: ListState, now: Timestamp) -> Vec<JobKey> {
         let ready_as = |wanted: StateName| {
-            let shown = queue.ready.values().filter(move |_| !queue.settings.paused);
-            shown.copied().filter(|key| self.known(*key).state_name(now) == wanted).collect()
+            let shown = queue.ready.iter().filter(move |_| !queue.settings.paused);
+            shown.filter(|key| self.known(*key).state_name(now) == wanted).collect()
         };
         let state = match state {
-            ListState::Paused if queue.settings.paused => return queue.ready.values().copied().collect(),
+            ListState::Paused if queue.settings.paused => return queue.ready.iter().collect(),
             ListState::Paused => return Vec::new(),
             ListState::State(state) => state,
         };
@@ -96,8 +96,8 @@ impl Engine {
     pub(crate) fn counts_per_priority(&self, name: Arc<str>) -> Reply {
         let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
         if let Some(queue) = self.queues.find(&name) {
-            for key in queue.ready.values().chain(queue.delayed.iter().map(|(_, key)| key)) {
-                *counts.entry(self.known(*key).priority).or_default() += 1;
+            for key in queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key)) {
+                *counts.entry(self.known(key).priority).or_default() += 1;
             }
         }
         Reply::PriorityCounts { queue: name, counts: counts.into_iter().collect() }

@@ -3,28 +3,12 @@
 use crate::change::QueueSettings;
 use crate::job::{Job, JobState};
 use crate::names::{JobKey, ParkId, QueueId};
+use crate::ready::Ready;
 use crate::reply::{JobCounts, StallConfig, Totals};
 use crate::time::{Millis, Timestamp};
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
-
-/// A place in the ready order (protocol-core.md 5.1): priority descending; lifo jobs before others, newest first;
-/// then by `runAt`, ties by insertion.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
-    priority: std::cmp::Reverse<i32>,
-    fifo: bool,
-    order: i64,
-    key: JobKey,
-}
-
-impl Place {
-    pub(crate) fn of(job: &Job) -> Place {
-        let order = if job.lifo { -(job.key.0.cast_signed()) } else { job.run_at.0 };
-        Place { priority: std::cmp::Reverse(job.priority), fifo: !job.lifo, order, key: job.key }
-    }
-}
 
 /// One queue.
 #[derive(Debug)]
@@ -34,9 +18,11 @@ pub(crate) struct Queue {
     /// Something was added to it or set on it; a queue that was only asked about is not listed.
     pub(crate) registered: bool,
     pub(crate) settings: QueueSettings,
-    pub(crate) ready: BTreeMap<Place, JobKey>,
+    pub(crate) ready: Ready,
     /// How many ready jobs have a priority above 0.
     pub(crate) prioritized: u64,
+    /// Ready and delayed jobs of each group.
+    group_sizes: BTreeMap<Arc<str>, u64>,
     pub(crate) delayed: BTreeSet<(Timestamp, JobKey)>,
     pub(crate) active: BTreeSet<JobKey>,
     pub(crate) blocked: BTreeSet<JobKey>,
@@ -57,7 +43,8 @@ impl Queue {
             name,
             registered: false,
             settings: default_settings(),
-            ready: BTreeMap::new(),
+            ready: Ready::default(),
+            group_sizes: BTreeMap::new(),
             prioritized: 0,
             delayed: BTreeSet::new(),
             active: BTreeSet::new(),
@@ -75,7 +62,7 @@ impl Queue {
         let is_new = match job.state {
             JobState::Queued if job.ready => {
                 self.prioritized += u64::from(job.priority > 0);
-                self.ready.insert(Place::of(job), job.key).is_none()
+                self.ready.insert(job)
             }
             JobState::Queued => self.delayed.insert((job.run_at, job.key)),
             JobState::Blocked => self.blocked.insert(job.key),
@@ -84,6 +71,9 @@ impl Queue {
             JobState::Failed => self.failed.insert((ended_at(job), job.key)),
         };
         assert!(is_new, "a job is in exactly one set: {}", job.id);
+        if let Some(group) = job.group().filter(|_| job.state == JobState::Queued) {
+            *self.group_sizes.entry(group.clone()).or_default() += 1;
+        }
     }
 
     /// Takes the job out of the set of its state.
@@ -91,7 +81,7 @@ impl Queue {
         let was_there = match job.state {
             JobState::Queued if job.ready => {
                 self.prioritized -= u64::from(job.priority > 0);
-                self.ready.remove(&Place::of(job)).is_some()
+                self.ready.remove(job)
             }
             JobState::Queued => self.delayed.remove(&(job.run_at, job.key)),
             JobState::Blocked => self.blocked.remove(&job.key),
@@ -100,6 +90,19 @@ impl Queue {
             JobState::Failed => self.failed.remove(&(ended_at(job), job.key)),
         };
         assert!(was_there, "a job is in the set of its state: {}", job.id);
+        if let Some(group) = job.group().filter(|_| job.state == JobState::Queued)
+            && let Some(size) = self.group_sizes.get_mut(group)
+        {
+            *size -= 1;
+            if *size == 0 {
+                self.group_sizes.remove(group);
+            }
+        }
+    }
+
+    /// Ready and delayed jobs of a group.
+    pub(crate) fn group_size(&self, group: &str) -> u64 {
+        self.group_sizes.get(group).copied().unwrap_or(0)
     }
 
     /// Jobs per state; ready ones count as paused while the queue is paused.
@@ -125,7 +128,7 @@ impl Queue {
     /// Every job of the queue: pending, active, blocked, finished.
     pub(crate) fn all_jobs(&self) -> impl Iterator<Item = JobKey> {
         let dated = self.delayed.iter().chain(&self.completed).chain(&self.failed).map(|(_, key)| *key);
-        self.ready.values().chain(&self.active).chain(&self.blocked).copied().chain(dated)
+        self.ready.iter().chain(self.active.iter().copied()).chain(self.blocked.iter().copied()).chain(dated)
     }
 
     /// Nothing in it, nobody waiting, nothing set: it may be forgotten.

@@ -16,6 +16,8 @@ pub enum Rejection {
     DependsOnItself(JobId),
     /// A removed job with this id still has dependants that wait for more.
     UnresolvedConsumers(JobId),
+    /// The group has as many queued jobs as the add allows.
+    GroupFull(std::sync::Arc<str>, u64),
     /// A refusal inside a batch's check, with its position.
     InBatch(usize, Box<Rejection>),
     /// No such job.
@@ -70,6 +72,7 @@ impl fmt::Display for Rejection {
             Rejection::UnresolvedConsumers(id) => {
                 write!(out, "Custom ID {id} still has unresolved dependency consumers")
             }
+            Rejection::GroupFull(group, most) => write!(out, "Group {group} has reached its maximum size of {most}"),
             Rejection::InBatch(at, why) => write!(out, "jobs[{at}]: {why}"),
             Rejection::JobNotFound => out.write_str("Job not found"),
             Rejection::NotInProcessing(id) => write!(out, "Job not found or not in processing state: {id}"),

@@ -6,7 +6,7 @@ use crate::engine::{Engine, EngineConfig};
 use crate::job::Job;
 use crate::limits::PAGE_SCAN_MAX;
 use crate::names::{JobId, JobKey, QueueId};
-use crate::queue::{Place, Queue, ended_at};
+use crate::queue::{Queue, ended_at};
 use crate::reply::{JobCounts, StallConfig, Totals, WorkerRecord};
 use crate::time::Timestamp;
 use std::sync::Arc;
@@ -92,7 +92,7 @@ impl Engine {
                 keys: queue.keys,
                 parked: queue.parked.len(),
                 stall: queue.settings.stall,
-                oldest_ready_at: queue.ready.values().next().map(|key| self.known(*key).created_at),
+                oldest_ready_at: queue.ready.iter().next().map(|key| self.known(key).created_at),
             })
             .collect()
     }
@@ -193,14 +193,11 @@ impl Engine {
     ) -> Box<dyn Iterator<Item = JobKey> + 'a> {
         use std::ops::Bound::{Excluded, Unbounded};
         let job = from.and_then(|key| self.jobs.get(key));
-        let place = job.map_or(Unbounded, |job| Excluded(Place::of(job)));
         let due = job.map_or(Unbounded, |job| Excluded((job.run_at, job.key)));
         let ended = job.map_or(Unbounded, |job| Excluded((ended_at(job), job.key)));
         let older = from.map_or(Unbounded, Excluded);
         match state {
-            StateName::Waiting | StateName::Prioritized => {
-                Box::new(queue.ready.range((place, Unbounded)).map(|(_, key)| *key))
-            }
+            StateName::Waiting | StateName::Prioritized => queue.ready.after(job),
             StateName::Delayed => Box::new(queue.delayed.range((due, Unbounded)).map(|(_, key)| *key)),
             StateName::WaitingChildren => Box::new(queue.blocked.range((older, Unbounded)).copied()),
             StateName::Active => Box::new(queue.active.range((older, Unbounded)).copied()),

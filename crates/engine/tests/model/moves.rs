@@ -1,0 +1,178 @@
+//! The naive model's jobs that are moved, retried by hand, or lose their key by hand.
+
+use crate::naive::{Answer, Generation, Id, Model, Refusal, State};
+use onceover_engine::command::StateName;
+
+impl Model {
+    fn state_text(&self, id: Id) -> &'static str {
+        let shown = self.by_id(id).and_then(|at| self.jobs[at].shown(self.now));
+        shown.map_or("unknown", StateName::as_str)
+    }
+
+    fn put_back(&mut self, at: Generation, run_at: i64) {
+        let job = &mut self.jobs[at];
+        job.state = State::Queued;
+        job.delivery = None;
+        job.run_at = run_at;
+    }
+
+    /// Promote.
+    pub fn promote(&mut self, id: Id) -> Answer {
+        let delayed = |at: &Generation| self.jobs[*at].shown(self.now) == Some(StateName::Delayed);
+        match self.by_id(id).filter(delayed) {
+            Some(at) => {
+                self.jobs[at].run_at = self.now;
+                Answer::Ok
+            }
+            None => Answer::No(Refusal::NotDelayed),
+        }
+    }
+
+    /// ChangePriority.
+    pub fn priority(&mut self, id: Id, priority: i32) -> Answer {
+        match self.by_id(id).filter(|at| self.jobs[*at].state == State::Queued) {
+            Some(at) => {
+                self.jobs[at].priority = priority;
+                Answer::Ok
+            }
+            None => Answer::No(Refusal::NotInQueue),
+        }
+    }
+
+    /// ChangeDelay.
+    pub fn delay(&mut self, id: Id, token: Option<usize>, delay: i64) -> Answer {
+        let known = self.by_id(id).filter(|at| matches!(self.jobs[*at].state, State::Queued | State::Active));
+        let Some(at) = known else { return Answer::No(Refusal::CannotChangeDelay) };
+        if self.jobs[at].state == State::Active
+            && let Err(why) = self.fits(at, token)
+        {
+            return Answer::No(why);
+        }
+        self.put_back(at, self.now + delay);
+        Answer::Ok
+    }
+
+    /// MoveToDelayed.
+    pub fn to_delayed(&mut self, id: Id, token: Option<usize>, delay: i64) -> Answer {
+        let Some(at) = self.by_id(id) else { return Answer::No(Refusal::NotFound) };
+        if self.jobs[at].state != State::Active {
+            return Answer::No(Refusal::NotActiveBut(self.state_text(id)));
+        }
+        if let Err(why) = self.fits(at, token) {
+            return Answer::No(why);
+        }
+        self.put_back(at, self.now + delay);
+        Answer::Ok
+    }
+
+    /// MoveToWait.
+    pub fn to_wait(&mut self, id: Id, token: Option<usize>) -> Answer {
+        let Some(at) = self.by_id(id) else { return Answer::No(Refusal::CannotMoveToWait("unknown")) };
+        match self.jobs[at].state {
+            State::Active => {
+                if let Err(why) = self.fits(at, token) {
+                    return Answer::No(why);
+                }
+                self.put_back(at, self.now);
+                Answer::Ok
+            }
+            State::Queued => {
+                let job = &mut self.jobs[at];
+                job.run_at = job.run_at.min(self.now);
+                Answer::Ok
+            }
+            State::Failed if self.retry(at) => Answer::Ok,
+            State::Failed => Answer::No(Refusal::NotInDlq),
+            State::Blocked | State::Completed | State::Gone => {
+                Answer::No(Refusal::CannotMoveToWait(self.state_text(id)))
+            }
+        }
+    }
+
+    /// MoveToWaitingChildren.
+    pub fn to_children(&mut self, id: Id, token: Option<usize>) -> Answer {
+        let Some(at) = self.by_id(id).filter(|at| self.jobs[*at].state == State::Active) else {
+            return Answer::No(Refusal::NotActive);
+        };
+        if let Err(why) = self.fits(at, token) {
+            return Answer::No(why);
+        }
+        let job = &mut self.jobs[at];
+        job.state = State::Blocked;
+        job.parked = true;
+        job.delivery = None;
+        Answer::Ok
+    }
+
+    /// Back by hand: the key is taken again with a full window, unless another live job has it (dedup.md 4).
+    fn retry(&mut self, at: Generation) -> bool {
+        let step = &self.jobs[at].spec.step;
+        let entry = step.key.and_then(|key| self.valid(step.queue, key)).map(|entry| &self.entries[entry]);
+        if entry.is_some_and(|entry| entry.owner != at && self.jobs[entry.owner].is_live()) {
+            return false;
+        }
+        self.put_back(at, self.now);
+        let job = &mut self.jobs[at];
+        job.attempts = 0;
+        job.stalls = 0;
+        self.take_key(at);
+        true
+    }
+
+    /// RetryDlq and RetryCompleted: oldest first, each sees what its predecessors did.
+    pub fn retry_all(&mut self, queue: u8, state: State, id: Option<Id>, count: Option<u32>) -> Answer {
+        let wanted = |at: &Generation| {
+            let job = &self.jobs[*at];
+            job.spec.step.queue == queue && job.state == state && id.is_none_or(|id| job.id == id)
+        };
+        let mut jobs: Vec<Generation> = (0..self.jobs.len()).filter(wanted).collect();
+        jobs.sort_by_key(|at| (self.jobs[*at].ended_at, *at));
+        if id.is_none() {
+            jobs.truncate(count.map_or(usize::MAX, |count| count as usize));
+        }
+        let retried = jobs.into_iter().filter(|at| self.retry(*at)).count();
+        Answer::Count(retried as u64)
+    }
+
+    /// PurgeDlq.
+    pub fn purge_dlq(&mut self, queue: u8) -> Answer {
+        let dead = |at: &Generation| self.jobs[*at].spec.step.queue == queue && self.jobs[*at].state == State::Failed;
+        let dead: Vec<Generation> = (0..self.jobs.len()).filter(dead).collect();
+        dead.iter().for_each(|at| self.remove_job(*at));
+        Answer::Count(dead.len() as u64)
+    }
+
+    /// RemoveDlqJob.
+    pub fn remove_dlq(&mut self, queue: u8, id: Id) -> Answer {
+        let dead = |at: &Generation| self.jobs[*at].spec.step.queue == queue && self.jobs[*at].state == State::Failed;
+        match self.by_id(id).filter(dead) {
+            Some(at) => {
+                self.remove_job(at);
+                Answer::Removed(true)
+            }
+            None => Answer::Removed(false),
+        }
+    }
+
+    /// GetDeduplicationJobId.
+    pub fn owner(&self, queue: u8, key: u8) -> Answer {
+        Answer::Owner(self.valid(queue, key).map(|entry| self.entries[entry].owner_id))
+    }
+
+    /// RemoveDeduplicationKey.
+    pub fn remove_key(&mut self, queue: u8, key: u8) -> Answer {
+        let valid = self.valid(queue, key).map(|at| self.entries.remove(at));
+        Answer::KeysRemoved(u64::from(valid.is_some()))
+    }
+
+    /// RemoveJobDeduplicationKey: only what the job still owns.
+    pub fn remove_job_key(&mut self, id: Id) -> Answer {
+        let Some(at) = self.by_id(id) else { return Answer::Removed(false) };
+        let step = &self.jobs[at].spec.step;
+        let owned = step.key.and_then(|key| self.valid(step.queue, key)).filter(|entry| self.entries[*entry].owner == at);
+        if let Some(entry) = owned {
+            self.entries.remove(entry);
+        }
+        Answer::Removed(owned.is_some())
+    }
+}
