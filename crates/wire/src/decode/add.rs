@@ -1,0 +1,235 @@
+//! PUSH and PUSHB: one job each, or a batch of them.
+//!
+//! Checks follow the order in which bunqueue makes them, so that of several mistakes the same one is named. A batch is
+//! checked as a whole before the engine sees any of it; a mistake in it is named as `jobs[i]: …`.
+
+use super::fields::{Bounds, Fields, utf8};
+use super::names::{self, DAY, GROUP_PRIORITY, PRIORITY, YEAR};
+use super::{Hints, Result, engine, repeat};
+use crate::canonical::canonical_hash;
+use crate::envelope;
+use crate::msgpack::{Raw, Value};
+use crate::request::{DecodeError, RefusedAdd, Request};
+use onceover_engine::command::{Add, Backoff, Command, DedupRequest, Group, NewJob, Payload, RareOptions};
+use onceover_engine::names::JobId;
+use onceover_engine::time::Millis;
+use std::sync::Arc;
+
+/// What a client writes as parent when it will name the real one later (UpdateParent).
+const PARENT_PENDING: &str = "pending";
+
+/// The MessagePack form of nil.
+const NIL: &[u8] = &[0xc0];
+
+pub fn push(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
+    let add = names::queue(fields).and_then(|queue| add(fields, &queue, "jobId", hints));
+    match add {
+        Ok(add) => engine(Command::Push { add, replay_of: None }),
+        Err(error) => Err(with_add(error, fields, fields, "jobId")),
+    }
+}
+
+pub fn push_bulk(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
+    let queue = names::queue(fields).map_err(|error| with_add(error, fields, fields, "customId"))?;
+    let jobs = fields.required_list("jobs")?;
+    let mut adds = Vec::with_capacity(jobs.len());
+    for (at, raw) in jobs.iter().enumerate() {
+        let prefixed = |error: DecodeError| DecodeError { text: format!("jobs[{at}]: {error}"), ..error };
+        let Value::Map(map) = raw.value() else {
+            return Err(prefixed(DecodeError::invalid("job must be an object")));
+        };
+        let job = Fields::new(map, "")?;
+        match add(&job, &queue, "customId", hints) {
+            Ok(add) => adds.push(add),
+            Err(error) => return Err(with_add(prefixed(error), fields, &job, "customId")),
+        }
+    }
+    engine(Command::PushBulk { adds })
+}
+
+/// Attaches what can be read of a refused add.
+fn with_add(error: DecodeError, request: &Fields<'_>, job: &Fields<'_>, id_field: &str) -> DecodeError {
+    let readable = |fields: &Fields<'_>, name: &str| fields.ident(name).ok().flatten().map(|text| text.into_owned());
+    let add = RefusedAdd {
+        queue: readable(request, "queue"),
+        name: readable(job, "name"),
+        key: readable(job, "uniqueKey"),
+        custom_id: readable(job, id_field),
+    };
+    DecodeError { add: Some(Box::new(add)), ..error }
+}
+
+fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints) -> Result<Add> {
+    if let Some(raw) = fields.raw("data") {
+        names::check_payload(raw)?;
+    }
+    let group = group(fields)?;
+    let priority = priority(fields, group.is_some())?;
+    let delay = fields.millis("delay", YEAR)?.unwrap_or_default();
+    let timeout = fields.millis("timeout", DAY)?;
+    let max_attempts = fields.integer("maxAttempts", Bounds::new(1, 1000))?.unwrap_or(3);
+    let backoff = backoff(fields)?;
+    let ttl = fields.millis("ttl", YEAR)?;
+    let depends_on = fields.job_ids("dependsOn")?;
+    let (name, data) = name_and_data(fields, hints)?;
+    let custom_id = fields.ident(id_field)?.map(|text| JobId::parse(&text));
+    let max_size = group_max_size(fields)?;
+    let group = group.map(|group| Group { max_size, ..group });
+    let rare = RareOptions { timeout, ttl, depends_on, group, ..rare(fields)? };
+    if rare.repeat.is_some() {
+        repeat::check_alone(&rare, custom_id.is_some())?;
+    }
+    refuse_parent_link(fields)?;
+    let spec = NewJob {
+        queue: queue.clone(),
+        name,
+        custom_id,
+        dedup: dedup(fields, data.as_deref())?,
+        priority,
+        delay,
+        max_attempts: max_attempts as u32,
+        backoff,
+        lifo: fields.truthy("lifo"),
+        remove_on_complete: fields.truthy("removeOnComplete"),
+        remove_on_fail: fields.truthy("removeOnFail"),
+        durable: fields.truthy("durable"),
+        rare: (rare != RareOptions::default()).then(|| Box::new(rare)),
+    };
+    Ok(Add { spec: Arc::new(spec), data })
+}
+
+/// Options that few jobs have, except those whose place in the order of checks is fixed.
+fn rare(fields: &Fields<'_>) -> Result<RareOptions> {
+    let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect();
+    Ok(RareOptions {
+        parent_id: fields.ident("parentId")?.map(|text| JobId::parse(&text)),
+        children_ids: fields.job_ids("childrenIds")?,
+        tags: owned(fields.texts("tags")?),
+        stall_timeout: fields.millis("stallTimeout", Bounds::NATURAL)?,
+        timestamp: names::moment(fields, "timestamp")?,
+        stack_trace_limit: fields.number_in("stackTraceLimit", Bounds::NATURAL)?.map(|limit| limit as u32),
+        keep_logs: fields.number("keepLogs")?,
+        size_limit: fields.number("sizeLimit")?,
+        debounce_id: fields.ident("debounceId")?.map(|text| text.into_owned()),
+        debounce_ttl: fields.number("debounceTtl")?,
+        fail_parent_on_failure: fields.truthy("failParentOnFailure"),
+        remove_dependency_on_failure: fields.truthy("removeDependencyOnFailure"),
+        continue_parent_on_failure: fields.truthy("continueParentOnFailure"),
+        ignore_dependency_on_failure: fields.truthy("ignoreDependencyOnFailure"),
+        repeat: repeat::repeat(fields)?,
+        ..RareOptions::default()
+    })
+}
+
+/// The job's name and its data, with the name taken out of the data where an older client put it.
+fn name_and_data(fields: &Fields<'_>, hints: &mut Hints) -> Result<(Arc<str>, Option<Payload>)> {
+    let data = fields.raw("data");
+    if let Some(name) = fields.raw("name") {
+        let name = Arc::from(names::job_name(name.value())?);
+        return Ok((name, data.map(names::payload)));
+    }
+    if let Some(Value::Map(map)) = data.map(Raw::value)
+        && let Some((name, data)) = envelope::lift(map)
+    {
+        hints.protocol2 = true;
+        let name = Arc::from(names::job_name(Value::Str(name))?);
+        return Ok((name, Some(Arc::from(&data[..]))));
+    }
+    Ok((Arc::from("default"), data.map(names::payload)))
+}
+
+/// The wait before another attempt: a number, or `{type, delay}`.
+fn backoff(fields: &Fields<'_>) -> Result<Backoff> {
+    let Some(Value::Map(map)) = fields.given("backoff") else {
+        let delay = fields.millis("backoff", DAY)?;
+        return Ok(delay.map_or_else(Backoff::default, |delay| Backoff { delay, ..Backoff::default() }));
+    };
+    let config = Fields::new(map, "backoff.")?;
+    let fixed = match config.given("type") {
+        Some(Value::Str(b"fixed")) => true,
+        Some(Value::Str(b"exponential")) => false,
+        _ => return Err(config.must_be("type", "'fixed' or 'exponential'")),
+    };
+    let delay = config.millis("delay", DAY)?.ok_or_else(|| config.required("delay"))?;
+    Ok(Backoff { delay, fixed, as_object: true })
+}
+
+/// The key an add asks for: `uniqueKey`, then `dedup.key`, then the hash of the payload.
+fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<Option<Box<DedupRequest>>> {
+    let unique_key = fields.ident("uniqueKey")?;
+    let Some(options) = fields.map("dedup", "dedup.")? else {
+        return Ok(unique_key.map(|key| Box::new(request(Arc::from(&*key)))));
+    };
+    let key = options.ident("key")?;
+    let hash = options.flag("hash")?.unwrap_or(false);
+    let ttl = options.millis("ttl", Bounds::NATURAL)?;
+    let extend = options.flag("extend")?.unwrap_or(false);
+    let replace = options.flag("replace")?.unwrap_or(false);
+    let keep_last = options.flag("keepLastIfActive")?.unwrap_or(false);
+    let (key, from_hash) = match unique_key.or(key) {
+        Some(key) => (Arc::from(&*key), false),
+        // Data that is absent reads as null in JSON.
+        None if hash => match canonical_hash(data.unwrap_or(NIL)) {
+            Ok(hash) => (Arc::from(hash), true),
+            Err(_) => return Err(DecodeError::invalid("Job data must be JSON serializable")),
+        },
+        None => {
+            return Err(DecodeError::invalid("Deduplication requires either hash: true or a custom key"));
+        }
+    };
+    Ok(Some(Box::new(DedupRequest { from_hash, ttl, extend, replace, keep_last, ..request(key) })))
+}
+
+fn request(key: Arc<str>) -> DedupRequest {
+    DedupRequest { key, from_hash: false, ttl: None::<Millis>, extend: false, replace: false, keep_last: false }
+}
+
+/// The group whose lane the job waits in.
+fn group(fields: &Fields<'_>) -> Result<Option<Group>> {
+    let Some(raw) = fields.raw("groupId") else { return Ok(None) };
+    let Value::Str(text) = raw.value() else { return Err(fields.must_be("groupId", "a string")) };
+    let text = utf8(text)?;
+    if text.is_empty() {
+        return Err(fields.must_be("groupId", "a non-empty string"));
+    } else if names::longer_than(text, crate::limits::NAME_CHARS_MAX) {
+        return Err(fields.must_be("groupId", "at most 256 characters"));
+    } else if text.contains('\0') {
+        return Err(DecodeError::invalid("groupId must not contain NUL characters"));
+    }
+    Ok(Some(Group { id: Arc::from(text), max_size: None }))
+}
+
+fn group_max_size(fields: &Fields<'_>) -> Result<Option<u64>> {
+    let Some(size) = fields.raw("groupMaxSize") else { return Ok(None) };
+    match size.value().integer().and_then(|size| u64::try_from(size).ok()) {
+        Some(size @ 1..) => Ok(Some(size)),
+        Some(0) | None => Err(DecodeError::invalid("group.maxSize must be a positive safe integer")),
+    }
+}
+
+/// In a group the lower number goes first, and the range is another one.
+fn priority(fields: &Fields<'_>, grouped: bool) -> Result<i32> {
+    let bounds = if grouped { GROUP_PRIORITY } else { PRIORITY };
+    let value = match fields.integer("priority", bounds) {
+        Err(_) if grouped => {
+            return Err(DecodeError::invalid("group.priority must be an integer between 0 and 2097151"));
+        }
+        value => value?,
+    };
+    Ok(value.unwrap_or(0) as i32)
+}
+
+/// A child that joins an existing parent says so twice: `parentId`, and markers in its data. Linking is not done here;
+/// accepting it silently would let the parent run without waiting.
+fn refuse_parent_link(fields: &Fields<'_>) -> Result<()> {
+    let Some(parent) = fields.ident("parentId")?.filter(|parent| parent != PARENT_PENDING) else { return Ok(()) };
+    let Some(Value::Map(data)) = fields.given("data") else { return Ok(()) };
+    let marked_as = |marker: &str| data.get(marker).map(Raw::value);
+    if marked_as("__parentId") == Some(Value::Str(parent.as_bytes()))
+        && matches!(marked_as("__parentQueue"), Some(Value::Str(_)))
+    {
+        let text = "parentId is not supported by this version: linking to an existing parent";
+        return Err(DecodeError::invalid(text));
+    }
+    Ok(())
+}

@@ -1,0 +1,285 @@
+//! The fields of a request: typed getters, with the exact texts of what is wrong.
+//!
+//! `undefined` (extension type 0) is a field that is not there. Identifiers must be UTF-8, otherwise the whole frame is
+//! refused: replacing bytes would make two ids one. Texts for people ([`Fields::prose`]) are read with replacement
+//! characters instead, because losing a FAIL over its message would be worse.
+//!
+//! Which fields a command has is not known here.
+
+use crate::limits::{FIELDS_MAX, LIST_ENTRIES_MAX};
+use crate::msgpack::read::Token;
+use crate::msgpack::{Array, Map, Raw, Reader, Value};
+use crate::request::DecodeError;
+use onceover_engine::names::JobId;
+use onceover_engine::time::Millis;
+use std::borrow::Cow;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// An inclusive range of a numeric field.
+#[derive(Clone, Copy)]
+pub struct Bounds {
+    pub min: i64,
+    pub max: i64,
+}
+
+impl Bounds {
+    pub const fn new(min: i64, max: i64) -> Bounds {
+        Bounds { min, max }
+    }
+
+    /// From 0 up to what a double counts exactly.
+    pub const NATURAL: Bounds = Bounds::new(0, 9_007_199_254_740_991);
+}
+
+/// The fields of one map.
+pub struct Fields<'a> {
+    entries: Vec<(&'a [u8], Raw<'a>)>,
+    /// A bit for each name that is there, so that most of the many names that are not need no search.
+    present: u64,
+    /// Put in front of names in texts, such as `dedup.`.
+    path: &'static str,
+}
+
+impl<'a> Fields<'a> {
+    pub fn new(map: Map<'a>, path: &'static str) -> Result<Fields<'a>> {
+        if map.len() > FIELDS_MAX {
+            return Err(DecodeError::bad_frame());
+        }
+        let mut fields = Fields { entries: Vec::with_capacity(map.len()), present: 0, path };
+        map.spans().for_each(|(key, value)| fields.push(key, value));
+        Ok(fields)
+    }
+
+    /// The fields of a whole frame, none when it is not a map. Looks at each byte once.
+    pub fn of_frame(frame: &'a [u8]) -> Result<Option<Fields<'a>>> {
+        let mut reader = Reader::new(frame);
+        let Ok(Token::Map(count)) = reader.token() else { return Ok(None) };
+        if count as usize > FIELDS_MAX {
+            return Err(DecodeError::bad_frame());
+        }
+        let mut fields = Fields { entries: Vec::with_capacity(count as usize), present: 0, path: "" };
+        for _ in 0..count {
+            let (key, value) = reader.pair().map_err(|_| DecodeError::bad_frame())?;
+            fields.push(key, value);
+        }
+        if reader.rest().is_empty() { Ok(Some(fields)) } else { Err(DecodeError::bad_frame()) }
+    }
+
+    fn push(&mut self, key: Raw<'a>, value: Raw<'a>) {
+        // Keys that are not text have a text form, but none that a field is called by.
+        let Value::Str(name) = key.value() else { return };
+        if value.is_undefined() {
+            self.entries.retain(|(earlier, _)| *earlier != name);
+        } else {
+            self.present |= bit(name);
+            self.entries.push((name, value));
+        }
+    }
+
+    /// The field as it was sent; of fields sent twice the last one counts.
+    #[inline]
+    pub fn raw(&self, name: &str) -> Option<Raw<'a>> {
+        if self.present & bit(name.as_bytes()) == 0 {
+            return None;
+        }
+        self.search(name)
+    }
+
+    fn search(&self, name: &str) -> Option<Raw<'a>> {
+        self.entries.iter().rev().find(|(key, _)| *key == name.as_bytes()).map(|(_, raw)| *raw)
+    }
+
+    /// The field, unless it is nil.
+    #[inline]
+    pub fn given(&self, name: &str) -> Option<Value<'a>> {
+        self.raw(name).filter(|raw| !raw.is_nil()).map(Raw::value)
+    }
+
+    /// Whether JavaScript would take the field for true: options are sent as anything by clients of 2.9.5.
+    pub fn truthy(&self, name: &str) -> bool {
+        match self.raw(name).map_or(Value::Absent, Raw::value) {
+            Value::Absent | Value::Nil | Value::Bool(false) | Value::Int(0) => false,
+            Value::Float(number) => number != 0.0 && !number.is_nan(),
+            Value::Str(text) => !text.is_empty(),
+            Value::Bool(true) | Value::Int(_) | Value::Bin(_) | Value::Ext(..) => true,
+            Value::Array(_) | Value::Map(_) => true,
+        }
+    }
+
+    /// A boolean; nil and absent are none.
+    pub fn flag(&self, name: &str) -> Result<Option<bool>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(_) => Err(self.must_be(name, "a boolean")),
+        }
+    }
+
+    /// A text, possibly empty; nil and absent are none.
+    pub fn text(&self, name: &str) -> Result<Option<&'a str>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::Str(text)) => utf8(text).map(Some),
+            Some(_) => Err(self.must_be(name, "a string")),
+        }
+    }
+
+    /// A text of which empty means none.
+    pub fn filled_text(&self, name: &str) -> Result<Option<&'a str>> {
+        Ok(self.text(name)?.filter(|text| !text.is_empty()))
+    }
+
+    /// A text for people. Bytes that are not UTF-8 are replaced.
+    pub fn prose(&self, name: &str) -> Result<Option<String>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::Str(text)) => Ok(Some(String::from_utf8_lossy(text).into_owned())),
+            Some(_) => Err(self.must_be(name, "a string")),
+        }
+    }
+
+    /// A text or an integer, which stands for its decimal digits; nil, absent and empty are none.
+    pub fn ident(&self, name: &str) -> Result<Option<Cow<'a, str>>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(value) => match ident(value)? {
+                Some(text) => Ok(Some(text).filter(|text| !text.is_empty())),
+                None => Err(self.must_be(name, "a string")),
+            },
+        }
+    }
+
+    /// As [`Fields::ident`], and there must be one.
+    pub fn required_ident(&self, name: &str) -> Result<Cow<'a, str>> {
+        self.ident(name)?.ok_or_else(|| self.required(name))
+    }
+
+    /// The id of a job.
+    pub fn job_id(&self, name: &str) -> Result<JobId> {
+        self.required_ident(name).map(|text| JobId::parse(&text))
+    }
+
+    /// A number; nil and absent are none.
+    pub fn number(&self, name: &str) -> Result<Option<f64>> {
+        let Some(value) = self.given(name) else { return Ok(None) };
+        let number = value.number().ok_or_else(|| self.must_be(name, "a number"))?;
+        if number.is_finite() { Ok(Some(number)) } else { Err(self.must_be(name, "a finite number")) }
+    }
+
+    /// A number within bounds.
+    pub fn number_in(&self, name: &str, bounds: Bounds) -> Result<Option<f64>> {
+        let number = self.number(name)?;
+        match number {
+            Some(number) if number < bounds.min as f64 => Err(self.must_be(name, &format!("at least {}", bounds.min))),
+            Some(number) if number > bounds.max as f64 => Err(self.must_be(name, &format!("at most {}", bounds.max))),
+            Some(_) | None => Ok(number),
+        }
+    }
+
+    /// An integer within bounds, integral floats included.
+    pub fn integer(&self, name: &str, bounds: Bounds) -> Result<Option<i64>> {
+        match self.number(name)? {
+            Some(number) if number.fract() != 0.0 => Err(self.must_be(name, "an integer")),
+            Some(_) | None => Ok(self.number_in(name, bounds)?.map(|number| number as i64)),
+        }
+    }
+
+    /// A duration in milliseconds, fractions rounded down.
+    pub fn millis(&self, name: &str, bounds: Bounds) -> Result<Option<Millis>> {
+        Ok(self.number_in(name, bounds)?.map(|number| Millis(number.floor() as i64)))
+    }
+
+    /// How many of something, rounded down; what is not positive is 0.
+    pub fn count(&self, name: &str) -> Result<Option<usize>> {
+        let Some(value) = self.given(name) else { return Ok(None) };
+        let number = value.number().ok_or_else(|| self.must_be(name, "a number"))?;
+        Ok(Some(number as usize))
+    }
+
+    /// An array of bounded length; nil and absent are none.
+    pub fn list(&self, name: &str) -> Result<Option<Array<'a>>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::Array(array)) if array.len() <= LIST_ENTRIES_MAX => Ok(Some(array)),
+            Some(Value::Array(_)) => {
+                Err(DecodeError::invalid(format!("{}{name} must have at most {LIST_ENTRIES_MAX} entries", self.path)))
+            }
+            Some(_) => Err(self.must_be(name, "an array")),
+        }
+    }
+
+    /// An array that must be there.
+    pub fn required_list(&self, name: &str) -> Result<Array<'a>> {
+        self.list(name)?.ok_or_else(|| self.required(name))
+    }
+
+    /// An array of ids: texts, or integers for their digits. Nil and absent are empty.
+    pub fn job_ids(&self, name: &str) -> Result<Vec<JobId>> {
+        self.each(name, |value| Ok(ident(value)?.map(|text| JobId::parse(&text))))
+    }
+
+    /// An array of texts; nil and absent are empty.
+    pub fn texts(&self, name: &str) -> Result<Vec<&'a str>> {
+        self.each(name, |value| match value {
+            Value::Str(text) => utf8(text).map(Some),
+            _ => Ok(None),
+        })
+    }
+
+    fn each<T>(&self, name: &str, read: impl Fn(Value<'a>) -> Result<Option<T>>) -> Result<Vec<T>> {
+        let Some(array) = self.list(name)? else { return Ok(Vec::new()) };
+        let mut items = Vec::with_capacity(array.len());
+        for raw in array.iter() {
+            items.push(read(raw.value())?.ok_or_else(|| self.must_be(name, "an array of strings"))?);
+        }
+        Ok(items)
+    }
+
+    /// A map; nil and absent are none. `path` is how its members are called in texts.
+    pub fn map(&self, name: &str, path: &'static str) -> Result<Option<Fields<'a>>> {
+        match self.given(name) {
+            None => Ok(None),
+            Some(Value::Map(map)) => Fields::new(map, path).map(Some),
+            Some(_) => Err(self.must_be(name, "an object")),
+        }
+    }
+
+    /// The text for a field that is not what it must be.
+    pub fn must_be(&self, name: &str, what: &str) -> DecodeError {
+        DecodeError::invalid(format!("{}{name} must be {what}", self.path))
+    }
+
+    /// The text for a field that is not there.
+    pub fn required(&self, name: &str) -> DecodeError {
+        DecodeError::invalid(format!("{}{name} is required", self.path))
+    }
+
+    /// The text for something this broker does not do.
+    pub fn unsupported(&self, name: &str) -> DecodeError {
+        DecodeError::invalid(format!("{}{name} is not supported by this version", self.path))
+    }
+}
+
+/// One of 64 bits, by length and first letter.
+#[inline]
+fn bit(name: &[u8]) -> u64 {
+    let first = name.first().copied().unwrap_or(0);
+    1 << ((name.len() as u8).wrapping_mul(7).wrapping_add(first) & 63)
+}
+
+/// Text as identifier or an integer as its digits; none for other types.
+pub fn ident(value: Value<'_>) -> Result<Option<Cow<'_, str>>> {
+    match value {
+        Value::Str(text) => utf8(text).map(|text| Some(Cow::Borrowed(text))),
+        Value::Int(number) => Ok(Some(Cow::Owned(number.to_string()))),
+        Value::Float(_) => Ok(value.integer().map(|number| Cow::Owned(number.to_string()))),
+        Value::Absent | Value::Nil | Value::Bool(_) | Value::Bin(_) => Ok(None),
+        Value::Ext(..) | Value::Array(_) | Value::Map(_) => Ok(None),
+    }
+}
+
+/// Text that must be UTF-8.
+pub fn utf8(text: &[u8]) -> Result<&str> {
+    std::str::from_utf8(text).map_err(|_| DecodeError::bad_frame())
+}

@@ -1,0 +1,181 @@
+//! Frames to requests: a table from command name to a function, one file per family.
+//!
+//! Everything about the form of a request is checked here, with the texts that bunqueue clients know; what depends on
+//! the state of queues and jobs is left to the engine. Unknown fields are ignored, unknown commands are answered as
+//! such, and no bytes can make decoding panic or take memory out of proportion.
+
+mod add;
+mod change;
+mod fields;
+mod manage;
+mod names;
+mod query;
+mod repeat;
+mod work;
+
+use crate::msgpack::{Raw, Value};
+use crate::request::{DecodeError, Decoded, ReqId, Request};
+use fields::Fields;
+use onceover_engine::command::Command;
+use std::borrow::Cow;
+
+type Result<T> = std::result::Result<T, DecodeError>;
+
+/// What decoding noticed besides the command.
+#[derive(Default)]
+struct Hints {
+    /// The frame can only come from a protocol-2 client.
+    protocol2: bool,
+}
+
+type Decode = fn(&Fields<'_>, &mut Hints) -> Result<Request>;
+
+/// Every command, in the order of their names: it is searched by halving.
+const COMMANDS: &[(&str, Decode)] = &[
+    ("ACK", work::ack),
+    ("ACKB", work::ack_bulk),
+    ("AddLog", change::add_log),
+    ("Auth", manage::auth),
+    ("Cancel", change::cancel),
+    ("ChangeDelay", change::change_delay),
+    ("ChangePriority", change::change_priority),
+    ("Clean", manage::clean),
+    ("ClearLogs", change::clear_logs),
+    ("Count", query::count),
+    ("Discard", change::discard),
+    ("Dlq", manage::dlq),
+    ("Drain", manage::drain),
+    ("ExtendLock", work::extend_lock),
+    ("ExtendLocks", work::extend_locks),
+    ("FAIL", work::fail),
+    ("GetCountsPerPriority", query::counts_per_priority),
+    ("GetDeduplicationJobId", query::deduplication_job_id),
+    ("GetDlqStats", manage::dlq_stats),
+    ("GetJob", query::job),
+    ("GetJobByCustomId", query::job_by_custom_id),
+    ("GetJobCounts", query::job_counts),
+    ("GetJobs", query::jobs),
+    ("GetLogs", query::logs),
+    ("GetProgress", query::progress),
+    ("GetResult", query::result),
+    ("GetStallConfig", manage::stall_config),
+    ("GetState", query::state),
+    ("Heartbeat", work::worker_heartbeat),
+    ("Hello", manage::hello),
+    ("IsPaused", manage::is_paused),
+    ("JobHeartbeat", work::job_heartbeat),
+    ("JobHeartbeatB", work::job_heartbeat_bulk),
+    ("ListDeduplicationKeys", query::deduplication_keys),
+    ("ListQueues", manage::list_queues),
+    ("ListWorkers", work::list_workers),
+    ("Metrics", query::metrics),
+    ("MoveToDelayed", change::move_to_delayed),
+    ("MoveToWait", change::move_to_wait),
+    ("MoveToWaitingChildren", change::move_to_waiting_children),
+    ("Obliterate", manage::obliterate),
+    ("PULL", work::pull),
+    ("PULLB", work::pull_bulk),
+    ("PUSH", add::push),
+    ("PUSHB", add::push_bulk),
+    ("Pause", manage::pause),
+    ("Ping", manage::ping),
+    ("Progress", change::progress),
+    ("Promote", change::promote),
+    ("PromoteJobs", manage::promote_jobs),
+    ("PurgeDlq", manage::purge_dlq),
+    ("RegisterWorker", work::register_worker),
+    ("RemoveDeduplicationKey", change::remove_deduplication_key),
+    ("RemoveDlqJob", manage::remove_dlq_job),
+    ("RemoveJobDeduplicationKey", change::remove_job_deduplication_key),
+    ("Resume", manage::resume),
+    ("RetryCompleted", manage::retry_completed),
+    ("RetryDlq", manage::retry_dlq),
+    ("SetStallConfig", manage::set_stall_config),
+    ("Stats", query::stats),
+    ("SubscribeEvents", manage::subscribe),
+    ("UnregisterWorker", work::unregister_worker),
+    ("UnsubscribeEvents", manage::unsubscribe),
+    ("Update", change::update),
+    ("WaitJob", query::wait),
+];
+
+/// Decodes one payload of a request frame.
+#[must_use]
+pub fn decode(frame: &[u8]) -> Decoded {
+    match Fields::of_frame(frame) {
+        Ok(Some(fields)) => decode_fields(&fields),
+        Ok(None) => refused(no_map(frame)),
+        Err(error) => refused(error),
+    }
+}
+
+/// What JavaScript takes for false is told to be a wrong format, every other value a wrong command.
+fn no_map(frame: &[u8]) -> DecodeError {
+    match Raw::parse(frame).map(Raw::value) {
+        Err(_) | Ok(Value::Absent | Value::Nil | Value::Bool(false) | Value::Int(0) | Value::Str([])) => {
+            DecodeError::bad_frame()
+        }
+        Ok(Value::Float(number)) if number == 0.0 || number.is_nan() => DecodeError::bad_frame(),
+        Ok(Value::Bool(true) | Value::Int(_) | Value::Float(_) | Value::Str(_)) => DecodeError::bad_command(),
+        Ok(Value::Bin(_) | Value::Ext(..) | Value::Array(_) | Value::Map(_)) => DecodeError::bad_command(),
+    }
+}
+
+fn refused(error: DecodeError) -> Decoded {
+    Decoded { req_id: None, cmd: None, result: Err(error), protocol2: false }
+}
+
+fn decode_fields(fields: &Fields<'_>) -> Decoded {
+    let req_id = fields.raw("reqId");
+    let is_text = matches!(req_id.map(Raw::value), Some(Value::Str(_)));
+    let as_sent = req_id.map(|raw| ReqId::new(raw.bytes()));
+    let Some(cmd) = command_name(fields) else {
+        return Decoded { req_id: as_sent.filter(|_| is_text), ..refused(DecodeError::bad_command()) };
+    };
+    let mut hints = Hints { protocol2: comes_from_protocol2(fields) };
+    let (cmd, result) = match COMMANDS.binary_search_by(|(name, _)| (*name).cmp(&*cmd)) {
+        Ok(at) => {
+            let (name, decode) = COMMANDS[at];
+            (Cow::Borrowed(name), decode(fields, &mut hints))
+        }
+        Err(_) => {
+            let error = DecodeError::unknown(&cmd);
+            (Cow::Owned(cmd.into_owned()), Err(error))
+        }
+    };
+    Decoded { req_id: as_sent, cmd: Some(cmd), result, protocol2: hints.protocol2 }
+}
+
+/// The command as text, none when it is missing or what JavaScript takes for false.
+fn command_name<'a>(fields: &Fields<'a>) -> Option<Cow<'a, str>> {
+    if !fields.truthy("cmd") {
+        return None;
+    }
+    match fields.given("cmd")? {
+        Value::Str(text) => Some(String::from_utf8_lossy(text)),
+        value => fields::ident(value).ok().flatten(),
+    }
+}
+
+/// Whether an id says that a Python, Rust or PHP client made it; these speak protocol 2.
+fn comes_from_protocol2(fields: &Fields<'_>) -> bool {
+    ["reqId", "owner", "workerId"].iter().any(|field| match fields.given(field) {
+        Some(Value::Str(id)) => id.starts_with(b"py-") || id.starts_with(b"rust-") || id.starts_with(b"php-"),
+        _ => false,
+    })
+}
+
+/// Shorthand for the functions of the families.
+fn engine(command: Command) -> Result<Request> {
+    Ok(Request::Engine(command))
+}
+
+#[cfg(test)]
+mod table_tests {
+    use super::COMMANDS;
+
+    #[test]
+    fn the_table_is_in_order() {
+        assert!(COMMANDS.is_sorted_by(|(a, _), (b, _)| a < b), "it is searched by halving");
+    }
+}

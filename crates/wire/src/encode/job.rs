@@ -1,0 +1,190 @@
+//! The job record as clients see it (all 47 keys, in one place), dead letters, and what queries add to it.
+
+use super::{EncodeCtx, write_id, write_ids};
+use crate::envelope;
+use crate::msgpack::write::{self, MapWriter};
+use bytes::BytesMut;
+use onceover_engine::command::StateName;
+use onceover_engine::command::{RareOptions, Repeat};
+use onceover_engine::job::{Blob, FailedAttempt, Job, RareState, TimelineEntry};
+use onceover_engine::limits::STACK_TRACE_LIMIT_DEFAULT;
+use onceover_engine::reply::JobRecord;
+use onceover_engine::time::{Millis, Timestamp};
+
+/// What a query adds to the record.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Extras {
+    /// Nothing: a delivered job, a dead letter.
+    None,
+    /// `returnvalue` and `failedReason` (GetJobByCustomId).
+    Outcome,
+    /// `state` too (GetJob, GetJobs).
+    StateAndOutcome,
+}
+
+/// Appends one record.
+pub fn record(out: &mut BytesMut, record: &JobRecord, extras: Extras, ctx: EncodeCtx) {
+    let job = &record.job;
+    let no_options = RareOptions::default();
+    let options = job.spec.rare.as_deref().unwrap_or(&no_options);
+    let no_state = RareState::default();
+    let rare = job.rare().unwrap_or(&no_state);
+    let mut map = MapWriter::begin(out);
+    identity(&mut map, job, ctx);
+    schedule(&mut map, record, options);
+    policies(&mut map, job, options);
+    relations(&mut map, options);
+    deduplication(&mut map, job, options);
+    map.or_nil("progressMessage", rare.progress_message.as_deref(), write::str);
+    let stack = Some(&rare.stacktrace).filter(|lines| !lines.is_empty());
+    map.or_nil("stacktrace", stack, |out, lines| write::strs(out, lines));
+    map.list("timeline", job.timeline().iter(), timeline_entry);
+    if extras == Extras::StateAndOutcome {
+        map.str("state", record.state.as_str());
+    }
+    if extras != Extras::None {
+        if let Blob::Here(result) = &job.result {
+            map.raw("returnvalue", result);
+        }
+        if let Some(reason) = job.failed_reason() {
+            map.str("failedReason", reason);
+        }
+    }
+}
+
+fn identity(map: &mut MapWriter<'_>, job: &Job, ctx: EncodeCtx) {
+    write_id(map.key("id"), &job.id);
+    map.str("queue", &job.spec.queue);
+    map.str("name", &job.spec.name);
+    match (&job.data, ctx.protocol2) {
+        (Blob::Here(data), false) => map.raw("data", data),
+        (Blob::Here(data), true) => envelope::restore(map.key("data"), &job.spec.name, Some(data)),
+        (Blob::Absent, true) => envelope::restore(map.key("data"), &job.spec.name, None),
+        // Whoever sends a record fills what is on disk beforehand; a payload that could not be read is left out.
+        (Blob::Absent | Blob::OnDisk, _) => {}
+    }
+    map.or_nil("customId", job.spec.custom_id.as_ref(), write_id);
+}
+
+fn schedule(map: &mut MapWriter<'_>, record: &JobRecord, options: &RareOptions) {
+    let job = &record.job;
+    map.int("priority", i64::from(job.priority));
+    map.bool("lifo", job.lifo);
+    map.time("createdAt", job.created_at.0);
+    map.time("runAt", job.run_at.0);
+    map.or_nil("startedAt", job.started_at, time);
+    map.or_nil("completedAt", job.completed_at, time);
+    map.time("lastHeartbeat", job.last_heartbeat.0);
+    map.int("attempts", i64::from(job.attempts));
+    map.int("stallCount", i64::from(job.stall_count));
+    // A completed job has done all of its work, whatever its worker last said; clients rely on it.
+    let done = record.state == StateName::Completed;
+    map.number("progress", if done { 100.0 } else { job.progress });
+    map.or_nil("ttl", options.ttl, millis);
+    map.or_nil("timeout", options.timeout, millis);
+    map.or_nil("stallTimeout", options.stall_timeout, millis);
+    map.or_nil("repeat", options.repeat.as_ref(), repeat);
+}
+
+fn policies(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
+    let spec = &job.spec;
+    map.int("maxAttempts", i64::from(spec.max_attempts));
+    map.int("backoff", spec.backoff.delay.0);
+    let config = spec.backoff.as_object.then_some(spec.backoff);
+    map.or_nil("backoffConfig", config, |out, backoff| {
+        let mut map = MapWriter::begin(out);
+        map.str("type", if backoff.fixed { "fixed" } else { "exponential" });
+        map.int("delay", backoff.delay.0);
+    });
+    map.bool("removeOnComplete", spec.remove_on_complete);
+    map.bool("removeOnFail", spec.remove_on_fail);
+    map.bool("durable", spec.durable);
+    let stack_trace_limit = options.stack_trace_limit.unwrap_or(STACK_TRACE_LIMIT_DEFAULT);
+    map.int("stackTraceLimit", i64::from(stack_trace_limit));
+    map.or_nil("keepLogs", options.keep_logs, write::number);
+    map.or_nil("sizeLimit", options.size_limit, write::number);
+    map.strs("tags", &options.tags);
+    map.or_nil("groupId", options.group.as_ref().map(|group| &*group.id), write::str);
+}
+
+fn relations(map: &mut MapWriter<'_>, options: &RareOptions) {
+    write_ids(map.key("dependsOn"), options.depends_on.iter());
+    write_ids(map.key("childrenIds"), options.children_ids.iter());
+    // bunqueue never counts here either.
+    map.int("childrenCompleted", 0);
+    map.or_nil("parentId", options.parent_id.as_ref(), write_id);
+    map.bool("failParentOnFailure", options.fail_parent_on_failure);
+    map.bool("removeDependencyOnFailure", options.remove_dependency_on_failure);
+    map.bool("continueParentOnFailure", options.continue_parent_on_failure);
+    map.bool("ignoreDependencyOnFailure", options.ignore_dependency_on_failure);
+}
+
+fn deduplication(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
+    let dedup = job.spec.dedup.as_deref();
+    // An absent uniqueKey would read as a key without a text in the npm client.
+    map.or_nil("uniqueKey", dedup.map(|dedup| &*dedup.key), write::str);
+    map.or_nil("deduplicationTtl", dedup.and_then(|dedup| dedup.ttl), millis);
+    map.bool("deduplicationExtend", dedup.is_some_and(|dedup| dedup.extend));
+    map.bool("deduplicationReplace", dedup.is_some_and(|dedup| dedup.replace));
+    map.or_nil("debounceId", options.debounce_id.as_deref(), write::str);
+    map.or_nil("debounceTtl", options.debounce_ttl, write::number);
+}
+
+fn repeat(out: &mut BytesMut, repeat: &Repeat) {
+    let mut map = MapWriter::begin(out);
+    map.int("every", repeat.every.0);
+    map.int("count", repeat.count as i64);
+    if let Some(limit) = repeat.limit {
+        map.int("limit", limit as i64);
+    }
+}
+
+fn timeline_entry(out: &mut BytesMut, entry: &TimelineEntry) {
+    let mut map = MapWriter::begin(out);
+    map.str("state", entry.state.as_str());
+    map.time("timestamp", entry.at.0);
+    if let Some(error) = &entry.error {
+        map.str("error", error);
+    }
+    if let Some(attempt) = entry.attempt {
+        map.int("attempt", i64::from(attempt));
+    }
+}
+
+/// Appends one dead letter: the job and how it died.
+pub fn dead_letter(out: &mut BytesMut, dead: &JobRecord, ctx: EncodeCtx) {
+    let mut map = MapWriter::begin(out);
+    record(map.key("job"), dead, Extras::None, ctx);
+    let failure = dead.job.failure();
+    map.or_nil("enteredAt", failure.map(|failure| failure.entered_at), time);
+    map.str("reason", failure.map_or("unknown", |failure| failure.reason.as_str()));
+    map.or_nil("error", failure.and_then(|failure| failure.error.as_deref()), write::str);
+    let attempts = dead.job.rare().map_or(&[][..], |rare| &rare.failed_attempts);
+    map.list("attempts", attempts.iter(), failed_attempt);
+    // Dead letters are retried by hand only, and they do not expire.
+    map.int("retryCount", 0);
+    map.nil("lastRetryAt");
+    map.nil("nextRetryAt");
+    map.nil("expiresAt");
+}
+
+fn failed_attempt(out: &mut BytesMut, attempt: &FailedAttempt) {
+    let mut map = MapWriter::begin(out);
+    map.int("attempt", i64::from(attempt.attempt));
+    map.or_nil("startedAt", attempt.started_at, time);
+    map.time("failedAt", attempt.failed_at.0);
+    map.str("reason", attempt.reason.as_str());
+    map.or_nil("error", attempt.error.as_deref(), write::str);
+    let duration = attempt.started_at.map_or(Millis(0), |started| attempt.failed_at.since(started));
+    map.int("duration", duration.0);
+}
+
+/// A moment as a value.
+pub fn time(out: &mut BytesMut, at: Timestamp) {
+    write::time(out, at.0);
+}
+
+/// A duration as a value.
+pub fn millis(out: &mut BytesMut, duration: Millis) {
+    write::int(out, duration.0);
+}

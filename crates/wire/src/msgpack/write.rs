@@ -1,0 +1,205 @@
+//! Writing MessagePack in the forms that the clients of all languages read rightly.
+//!
+//! - Integers from -2^31 to 2^32-1 take their smallest integer form, because strict clients read counts with an
+//!   integer-only accessor. Everything else is a float64, because JavaScript clients turn 64-bit integers into BigInt.
+//! - Timestamps are always float64 ([`time`]); none of them fits 32 bits anyway.
+//! - A missing value has no key at all; nil is only written where a caller says so.
+//!
+//! Functions append to a `BytesMut` and cannot fail. Payload bytes are spliced in as they are ([`raw`]).
+
+use bytes::{BufMut, BytesMut};
+
+/// Appends nil.
+pub fn nil(out: &mut BytesMut) {
+    out.put_u8(0xc0);
+}
+
+/// Appends a boolean.
+pub fn bool(out: &mut BytesMut, value: bool) {
+    out.put_u8(if value { 0xc3 } else { 0xc2 });
+}
+
+/// Appends an integer: smallest form between -2^31 and 2^32-1, float64 beyond.
+pub fn int(out: &mut BytesMut, value: i64) {
+    match value {
+        0..=0x7f => out.put_u8(value as u8),
+        -32..=-1 => out.put_u8(value as i8 as u8),
+        0x80..=0xff => out.extend_from_slice(&[0xcc, value as u8]),
+        0x100..=0xffff => tagged(out, 0xcd, (value as u16).to_be_bytes()),
+        0x1_0000..=0xffff_ffff => tagged(out, 0xce, (value as u32).to_be_bytes()),
+        -0x80..=-33 => out.extend_from_slice(&[0xd0, value as i8 as u8]),
+        -0x8000..=-0x81 => tagged(out, 0xd1, (value as i16).to_be_bytes()),
+        -0x8000_0000..=-0x8001 => tagged(out, 0xd2, (value as i32).to_be_bytes()),
+        _ => float(out, value as f64),
+    }
+}
+
+/// Appends a number that may have a fraction: as an integer where it is one of the small ones, else as float64.
+pub fn number(out: &mut BytesMut, value: f64) {
+    // Beyond the small integers `int` would write a float64 as well, so only they need the conversion.
+    if value.fract() == 0.0 && (-2_147_483_648.0..=4_294_967_295.0).contains(&value) {
+        int(out, value as i64);
+    } else {
+        float(out, value);
+    }
+}
+
+/// Appends a time in milliseconds since the epoch, as float64 whatever its size.
+pub fn time(out: &mut BytesMut, millis: i64) {
+    float(out, millis as f64);
+}
+
+/// Appends a float64.
+pub fn float(out: &mut BytesMut, value: f64) {
+    tagged(out, 0xcb, value.to_be_bytes());
+}
+
+/// Appends a text.
+pub fn str(out: &mut BytesMut, text: &str) {
+    str_bytes(out, text.as_bytes());
+}
+
+/// Appends a text that is already bytes, UTF-8 or not.
+pub fn str_bytes(out: &mut BytesMut, text: &[u8]) {
+    match text.len() {
+        length @ 0..=31 => out.put_u8(0xa0 | length as u8),
+        length @ 32..=0xff => out.extend_from_slice(&[0xd9, length as u8]),
+        length @ 0x100..=0xffff => tagged(out, 0xda, (length as u16).to_be_bytes()),
+        length => tagged(out, 0xdb, (length as u32).to_be_bytes()),
+    }
+    out.extend_from_slice(text);
+}
+
+/// Appends one value that is already MessagePack.
+pub fn raw(out: &mut BytesMut, value: &[u8]) {
+    out.extend_from_slice(value);
+}
+
+/// Appends the header of an array; `count` values must follow.
+pub fn array(out: &mut BytesMut, count: usize) {
+    match count {
+        0..=15 => out.put_u8(0x90 | count as u8),
+        16..=0xffff => tagged(out, 0xdc, (count as u16).to_be_bytes()),
+        _ => tagged(out, 0xdd, (count as u32).to_be_bytes()),
+    }
+}
+
+/// Appends the header of a map; `count` keys and values must follow, alternating.
+pub fn map(out: &mut BytesMut, count: usize) {
+    match count {
+        0..=15 => out.put_u8(0x80 | count as u8),
+        16..=0xffff => tagged(out, 0xde, (count as u16).to_be_bytes()),
+        _ => tagged(out, 0xdf, (count as u32).to_be_bytes()),
+    }
+}
+
+/// Appends an array of texts.
+pub fn strs<T: AsRef<str>>(out: &mut BytesMut, texts: &[T]) {
+    array(out, texts.len());
+    for text in texts {
+        str(out, text.as_ref());
+    }
+}
+
+fn tagged<const N: usize>(out: &mut BytesMut, tag: u8, bytes: [u8; N]) {
+    out.put_u8(tag);
+    out.extend_from_slice(&bytes);
+}
+
+/// Writes a map of text keys whose number is not known beforehand.
+///
+/// The header is a map16, as bunqueue writes it, completed when the writer is dropped. For maps with
+/// keys from data, which may be more than 65,535, write the header with [`map`] instead.
+#[derive(Debug)]
+pub struct MapWriter<'w> {
+    out: &'w mut BytesMut,
+    count_at: usize,
+    count: u16,
+}
+
+impl<'w> MapWriter<'w> {
+    /// Begins a map at the end of `out`.
+    pub fn begin(out: &'w mut BytesMut) -> Self {
+        out.extend_from_slice(&[0xde, 0, 0]);
+        Self { count_at: out.len() - 2, out, count: 0 }
+    }
+
+    /// Begins a pair; the caller appends exactly one value to what is returned.
+    pub fn key(&mut self, key: &str) -> &mut BytesMut {
+        self.count += 1;
+        str(self.out, key);
+        self.out
+    }
+
+    /// A pair whose value is a map.
+    pub fn map(&mut self, key: &str) -> MapWriter<'_> {
+        MapWriter::begin(self.key(key))
+    }
+
+    /// A pair with a boolean.
+    pub fn bool(&mut self, key: &str, value: bool) {
+        bool(self.key(key), value);
+    }
+
+    /// A pair with an integer.
+    pub fn int(&mut self, key: &str, value: i64) {
+        int(self.key(key), value);
+    }
+
+    /// A pair with a number that may have a fraction.
+    pub fn number(&mut self, key: &str, value: f64) {
+        number(self.key(key), value);
+    }
+
+    /// A pair with a time in milliseconds since the epoch.
+    pub fn time(&mut self, key: &str, millis: i64) {
+        time(self.key(key), millis);
+    }
+
+    /// A pair with a text.
+    pub fn str(&mut self, key: &str, text: &str) {
+        str(self.key(key), text);
+    }
+
+    /// A pair with an array of texts.
+    pub fn strs<T: AsRef<str>>(&mut self, key: &str, texts: &[T]) {
+        strs(self.key(key), texts);
+    }
+
+    /// A pair with an array, each element appended by `write`.
+    pub fn list<T>(
+        &mut self,
+        key: &str,
+        items: impl ExactSizeIterator<Item = T>,
+        mut write: impl FnMut(&mut BytesMut, T),
+    ) {
+        let out = self.key(key);
+        array(out, items.len());
+        items.for_each(|item| write(out, item));
+    }
+
+    /// A pair with a value that is already MessagePack.
+    pub fn raw(&mut self, key: &str, value: &[u8]) {
+        raw(self.key(key), value);
+    }
+
+    /// A pair with nil.
+    pub fn nil(&mut self, key: &str) {
+        nil(self.key(key));
+    }
+
+    /// A pair that is always there: `write` for a value, nil for none.
+    pub fn or_nil<T>(&mut self, key: &str, value: Option<T>, write: impl FnOnce(&mut BytesMut, T)) {
+        let out = self.key(key);
+        match value {
+            Some(value) => write(out, value),
+            None => nil(out),
+        }
+    }
+}
+
+impl Drop for MapWriter<'_> {
+    fn drop(&mut self) {
+        self.out[self.count_at..self.count_at + 2].copy_from_slice(&self.count.to_be_bytes());
+    }
+}
