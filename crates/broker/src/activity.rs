@@ -1,0 +1,222 @@
+//! The log of adds: what came in lately and what was decided, kept for the window and for replay.
+//!
+//! A ring bounded by entries and by bytes. It lives in memory only and starts empty. An entry is made after the commit
+//! of its add, so it never shows what did not happen.
+
+use crate::conn_table::Client;
+use crate::limits::{ACTIVITY_BYTES_MAX, ACTIVITY_ENTRIES_MAX, ACTIVITY_PAYLOAD_BYTES_MAX};
+use crate::rate::Rate;
+use onceover_engine::command::NewJob;
+use onceover_engine::effects::AddRecord;
+use onceover_engine::names::Origin;
+use onceover_engine::time::Timestamp;
+use onceover_wire::request::RefusedAdd;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// One add in the log.
+#[derive(Clone, Debug)]
+pub struct AddEntry {
+    /// Its number, from 1, ascending without gaps.
+    pub seq: u64,
+    /// What came and what was decided.
+    pub add: LoggedAdd,
+    /// Who sent it.
+    pub source: AddSource,
+    /// From the read that brought its frame to its release, in microseconds; 0 for adds of the broker itself.
+    pub took_us: u64,
+    /// Size of its payload, in bytes. The payload itself is cut after 256 KiB.
+    pub data_bytes: usize,
+}
+
+/// What is known of an add.
+#[derive(Clone, Debug)]
+pub enum LoggedAdd {
+    /// The engine decided it.
+    Decided(Box<AddRecord>),
+    /// It was not valid, so there was nothing to decide.
+    Refused(Box<RefusedEntry>),
+}
+
+/// An add that was refused before the engine saw it.
+#[derive(Clone, Debug)]
+pub struct RefusedEntry {
+    /// When.
+    pub at: Timestamp,
+    /// By whom.
+    pub origin: Origin,
+    /// The text the client received.
+    pub text: String,
+    /// As far as it could be read.
+    pub add: RefusedAdd,
+}
+
+/// Who sent an add.
+#[derive(Clone, Debug)]
+pub enum AddSource {
+    /// A client.
+    Client(Arc<Client>),
+    /// The window.
+    Window,
+    /// The broker itself: a follower, the next run of a repeating job.
+    Broker,
+}
+
+impl AddSource {
+    /// `node #3`, `window` or `broker`.
+    #[must_use]
+    pub fn label(&self) -> String {
+        match self {
+            AddSource::Client(client) => client.label(),
+            AddSource::Window => "window".to_owned(),
+            AddSource::Broker => "broker".to_owned(),
+        }
+    }
+}
+
+impl AddEntry {
+    /// When it was decided or refused.
+    #[must_use]
+    pub fn at(&self) -> Timestamp {
+        match &self.add {
+            LoggedAdd::Decided(record) => record.at,
+            LoggedAdd::Refused(refused) => refused.at,
+        }
+    }
+
+    /// The record of a decided add.
+    #[must_use]
+    pub fn decided(&self) -> Option<&AddRecord> {
+        match &self.add {
+            LoggedAdd::Decided(record) => Some(record),
+            LoggedAdd::Refused(_) => None,
+        }
+    }
+
+    /// The queue, as far as it is known.
+    #[must_use]
+    pub fn queue(&self) -> Option<&str> {
+        match &self.add {
+            LoggedAdd::Decided(record) => Some(&record.spec.queue),
+            LoggedAdd::Refused(refused) => refused.add.queue.as_deref(),
+        }
+    }
+
+    /// The deduplication key it asked for.
+    #[must_use]
+    pub fn key(&self) -> Option<&str> {
+        match &self.add {
+            LoggedAdd::Decided(record) => record.spec.dedup.as_ref().map(|dedup| &*dedup.key),
+            LoggedAdd::Refused(refused) => refused.add.key.as_deref(),
+        }
+    }
+
+    /// Whether only the start of the payload was kept, so that the add cannot be sent again.
+    #[must_use]
+    pub fn data_is_cut(&self) -> bool {
+        self.data_bytes > ACTIVITY_PAYLOAD_BYTES_MAX
+    }
+
+    fn weight(&self) -> usize {
+        const ENTRY: usize = 512;
+        let variable = match &self.add {
+            LoggedAdd::Decided(record) => spec_bytes(&record.spec) + record.data.as_ref().map_or(0, |data| data.len()),
+            LoggedAdd::Refused(refused) => {
+                let RefusedAdd { queue, name, key, custom_id } = &refused.add;
+                let texts = [queue, name, key, custom_id].map(|text| text.as_ref().map_or(0, String::len));
+                texts.iter().sum::<usize>() + refused.text.len()
+            }
+        };
+        ENTRY + variable
+    }
+}
+
+fn spec_bytes(spec: &NewJob) -> usize {
+    let key = spec.dedup.as_ref().map_or(0, |dedup| dedup.key.len());
+    let rare = spec.rare.as_ref().map_or(0, |rare| {
+        let ids = rare.depends_on.len() + rare.children_ids.len();
+        ids * 48 + rare.tags.iter().map(|tag| tag.len() + 24).sum::<usize>()
+    });
+    spec.queue.len() + spec.name.len() + key + rare
+}
+
+/// The ring.
+#[derive(Debug, Default)]
+pub struct Activity {
+    entries: VecDeque<AddEntry>,
+    bytes: usize,
+    newest_seq: u64,
+    rate: Rate,
+}
+
+impl Activity {
+    /// The entry with this number, if it is still kept.
+    #[must_use]
+    pub fn get(&self, seq: u64) -> Option<&AddEntry> {
+        let oldest = self.entries.front()?.seq;
+        self.entries.get(usize::try_from(seq.checked_sub(oldest)?).ok()?)
+    }
+
+    /// Number of the newest entry; 0 before the first. Also the number of adds since the start.
+    #[must_use]
+    pub fn newest_seq(&self) -> u64 {
+        self.newest_seq
+    }
+
+    /// Number of the oldest entry that is kept.
+    #[must_use]
+    pub fn oldest_seq(&self) -> Option<u64> {
+        self.entries.front().map(|entry| entry.seq)
+    }
+
+    /// How many entries had to make room.
+    #[must_use]
+    pub fn dropped(&self) -> u64 {
+        self.newest_seq - self.entries.len() as u64
+    }
+
+    /// Newest first; reverse it for oldest first.
+    pub fn iter(&self) -> impl DoubleEndedIterator<Item = &AddEntry> + ExactSizeIterator {
+        self.entries.iter().rev()
+    }
+
+    /// Adds that asked for this key, newest first, among the newest `scan_max` entries.
+    pub fn of_key(&self, queue: &str, key: &str, scan_max: usize) -> impl Iterator<Item = &AddEntry> {
+        self.iter().take(scan_max).filter(move |entry| entry.queue() == Some(queue) && entry.key() == Some(key))
+    }
+
+    /// Adds per second, over the last seconds.
+    #[must_use]
+    pub fn per_second(&self, now: Timestamp) -> f64 {
+        self.rate.per_second(now)
+    }
+
+    pub(crate) fn record(&mut self, now: Timestamp, add: LoggedAdd, source: AddSource, took_us: u64) -> u64 {
+        self.newest_seq += 1;
+        self.rate.add(now, 1);
+        let (add, data_bytes) = with_short_data(add);
+        let entry = AddEntry { seq: self.newest_seq, add, source, took_us, data_bytes };
+        self.bytes += entry.weight();
+        self.entries.push_back(entry);
+        while self.entries.len() > ACTIVITY_ENTRIES_MAX || self.bytes > ACTIVITY_BYTES_MAX {
+            let Some(oldest) = self.entries.pop_front() else { break };
+            self.bytes -= oldest.weight();
+        }
+        self.newest_seq
+    }
+}
+
+/// Cuts a long payload; the number is its size before.
+fn with_short_data(mut add: LoggedAdd) -> (LoggedAdd, usize) {
+    let LoggedAdd::Decided(record) = &mut add else { return (add, 0) };
+    let Some(data) = &record.data else { return (add, 0) };
+    let data_bytes = data.len();
+    if data_bytes > ACTIVITY_PAYLOAD_BYTES_MAX {
+        record.data = Some(Arc::from(&data[..ACTIVITY_PAYLOAD_BYTES_MAX]));
+    }
+    (add, data_bytes)
+}
+
+#[cfg(test)]
+#[path = "activity_tests.rs"]
+mod activity_tests;

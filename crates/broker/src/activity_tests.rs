@@ -1,0 +1,122 @@
+//! The log of adds: numbers, bounds, cut payloads.
+
+use super::*;
+use onceover_engine::dedup::DecisionCode;
+use onceover_engine::effects::{Decision, Facts};
+use onceover_engine::time::Millis;
+
+fn decided(queue: &str, key: Option<&str>, data_bytes: usize) -> LoggedAdd {
+    let dedup = key.map(|key| {
+        Box::new(onceover_engine::command::DedupRequest {
+            key: key.into(),
+            from_hash: false,
+            ttl: None,
+            extend: false,
+            replace: false,
+            keep_last: false,
+        })
+    });
+    let spec = NewJob {
+        queue: queue.into(),
+        name: "job".into(),
+        custom_id: None,
+        dedup,
+        priority: 0,
+        delay: Millis(0),
+        max_attempts: 3,
+        backoff: Default::default(),
+        lifo: false,
+        remove_on_complete: false,
+        remove_on_fail: false,
+        durable: false,
+        rare: None,
+    };
+    let decision = Decision {
+        code: DecisionCode::Created,
+        job: None,
+        job_key: None,
+        owner: None,
+        elsewhere: None,
+        freed: None,
+        refusal: None,
+        facts: Facts::default(),
+    };
+    LoggedAdd::Decided(Box::new(AddRecord {
+        at: Timestamp(1),
+        origin: Origin::Internal,
+        spec: Arc::new(spec),
+        data: Some(vec![0; data_bytes].into()),
+        bulk: None,
+        replay_of: None,
+        decision,
+        key_before: None,
+        key_after: None,
+    }))
+}
+
+fn refused(queue: &str) -> LoggedAdd {
+    let add = RefusedAdd { queue: Some(queue.to_owned()), ..RefusedAdd::default() };
+    let text = "priority must be a number".to_owned();
+    LoggedAdd::Refused(Box::new(RefusedEntry { at: Timestamp(2), origin: Origin::Internal, text, add }))
+}
+
+fn record(activity: &mut Activity, add: LoggedAdd) -> u64 {
+    activity.record(Timestamp(1000), add, AddSource::Broker, 0)
+}
+
+#[test]
+fn entries_are_found_by_number() {
+    let mut activity = Activity::default();
+    assert_eq!((activity.newest_seq(), activity.oldest_seq()), (0, None));
+    assert_eq!(record(&mut activity, decided("a", None, 1)), 1);
+    assert_eq!(record(&mut activity, refused("b")), 2);
+    assert_eq!(activity.get(1).and_then(AddEntry::queue), Some("a"));
+    assert_eq!(activity.get(2).and_then(AddEntry::queue), Some("b"));
+    assert!(activity.get(0).is_none() && activity.get(3).is_none());
+    assert_eq!(activity.iter().map(|entry| entry.seq).collect::<Vec<_>>(), [2, 1]);
+}
+
+#[test]
+fn the_oldest_make_room_past_the_bound_of_entries() {
+    let mut activity = Activity::default();
+    for _ in 0..ACTIVITY_ENTRIES_MAX {
+        record(&mut activity, refused("q"));
+    }
+    assert_eq!((activity.dropped(), activity.oldest_seq()), (0, Some(1)));
+    record(&mut activity, refused("q"));
+    assert_eq!((activity.dropped(), activity.oldest_seq()), (1, Some(2)));
+    assert!(activity.get(1).is_none());
+}
+
+#[test]
+fn the_oldest_make_room_past_the_bound_of_bytes() {
+    let mut activity = Activity::default();
+    let most = ACTIVITY_BYTES_MAX / ACTIVITY_PAYLOAD_BYTES_MAX;
+    for _ in 0..=most {
+        record(&mut activity, decided("q", None, ACTIVITY_PAYLOAD_BYTES_MAX));
+    }
+    assert!(activity.dropped() > 0 && activity.bytes <= ACTIVITY_BYTES_MAX);
+}
+
+#[test]
+fn long_payloads_are_cut_and_their_size_is_told() {
+    let mut activity = Activity::default();
+    for (bytes, cut) in [(ACTIVITY_PAYLOAD_BYTES_MAX, false), (ACTIVITY_PAYLOAD_BYTES_MAX + 1, true)] {
+        let seq = record(&mut activity, decided("q", None, bytes));
+        let entry = activity.get(seq).expect("it was just recorded");
+        assert_eq!((entry.data_bytes, entry.data_is_cut()), (bytes, cut));
+        let kept = entry.decided().and_then(|record| record.data.as_ref()).map(|data| data.len());
+        assert_eq!(kept, Some(ACTIVITY_PAYLOAD_BYTES_MAX));
+    }
+}
+
+#[test]
+fn the_adds_of_a_key_are_found_newest_first() {
+    let mut activity = Activity::default();
+    for (queue, key) in [("q", Some("k")), ("q", None), ("other", Some("k")), ("q", Some("k"))] {
+        record(&mut activity, decided(queue, key, 0));
+    }
+    let found = |scan_max| activity.of_key("q", "k", scan_max).map(|entry| entry.seq).collect::<Vec<_>>();
+    assert_eq!(found(100), [4, 1]);
+    assert_eq!(found(3), [4]);
+}

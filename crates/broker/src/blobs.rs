@@ -1,0 +1,102 @@
+//! Filling in what is only on disk, just before it leaves.
+
+use crate::outbox::Out;
+use onceover_engine::Engine;
+use onceover_engine::event::{Event, EventKind};
+use onceover_engine::job::Blob;
+use onceover_engine::names::JobKey;
+use onceover_engine::reply::{JobRecord, Reply};
+use onceover_store::{Storage, StoreError};
+use std::sync::Arc;
+
+/// Fills in everything of `out` that is on disk.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(), StoreError> {
+    match out {
+        Out::Reply { reply, .. } => fill_reply(reply, storage),
+        Out::Event(event) => fill_event(event, storage, engine),
+        Out::Refused { .. } | Out::Hello { .. } | Out::Pong { .. } | Out::Close => Ok(()),
+    }
+}
+
+/// Fills in everything of `reply` that is on disk.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), StoreError> {
+    match reply {
+        Reply::Pulled { job: Some(job), .. } => fill_record(&mut job.record, storage),
+        Reply::PulledBulk { jobs, .. } => jobs.iter_mut().try_for_each(|job| fill_record(&mut job.record, storage)),
+        Reply::Job(record) | Reply::JobByCustomId(record) => fill_record(record, storage),
+        Reply::Jobs(records) | Reply::Dlq(records) => {
+            records.iter_mut().try_for_each(|record| fill_record(record, storage))
+        }
+        Reply::Result { key: Some(key), result, .. } | Reply::Waited { key: Some(key), result, .. } => {
+            fill(result, || storage.result(*key))
+        }
+        Reply::Pulled { job: None, .. }
+        | Reply::Result { key: None, .. }
+        | Reply::Waited { key: None, .. }
+        | Reply::Ok
+        | Reply::Rejected(_)
+        | Reply::Added(_)
+        | Reply::AddedBulk(_)
+        | Reply::AlreadyFinalized
+        | Reply::AckBulkIgnored { .. }
+        | Reply::DataOk
+        | Reply::Renewed { .. }
+        | Reply::Count(_)
+        | Reply::Worker(_)
+        | Reply::WorkerRemoved
+        | Reply::Workers(_)
+        | Reply::State { .. }
+        | Reply::Progress { .. }
+        | Reply::Counts(_)
+        | Reply::PriorityCounts { .. }
+        | Reply::LogAdded
+        | Reply::Logs { .. }
+        | Reply::KeyOwner(_)
+        | Reply::KeysRemoved(_)
+        | Reply::Removed(_)
+        | Reply::Keys { .. }
+        | Reply::Moved
+        | Reply::Paused(_)
+        | Reply::Cleaned(_)
+        | Reply::Queues(_)
+        | Reply::DlqStats { .. }
+        | Reply::StallConfig(_)
+        | Reply::Totals { .. } => Ok(()),
+    }
+}
+
+fn fill_record(record: &mut JobRecord, storage: &dyn Storage) -> Result<(), StoreError> {
+    let job: JobKey = record.job.key;
+    fill(&mut record.job.data, || storage.payload(job))?;
+    fill(&mut record.job.result, || storage.result(job))
+}
+
+/// Only `Failed` carries a payload that may be on disk.
+fn fill_event(event: &mut Arc<Event>, storage: &dyn Storage, engine: &Engine) -> Result<(), StoreError> {
+    if !matches!(event.kind, EventKind::Failed { data: Some(Blob::OnDisk), .. }) {
+        return Ok(());
+    }
+    // A job that is gone has no payload any more either.
+    let job = event.job.as_ref().and_then(|id| engine.job(id)).map(|job| job.key);
+    let bytes = job.map_or(Ok(None), |job| storage.payload(job))?;
+    if let EventKind::Failed { data, .. } = &mut Arc::make_mut(event).kind {
+        *data = bytes.map(Blob::Here);
+    }
+    Ok(())
+}
+
+fn fill(
+    blob: &mut Blob,
+    read: impl FnOnce() -> Result<Option<onceover_engine::command::Payload>, StoreError>,
+) -> Result<(), StoreError> {
+    if *blob == Blob::OnDisk {
+        *blob = Blob::from(read()?);
+    }
+    Ok(())
+}

@@ -1,0 +1,205 @@
+//! Settings of a broker, and the environment names they have.
+//!
+//! The names are bunqueue's, where the meaning is the same, so that scripts written for a bunqueue server start this
+//! broker instead. Nothing here reads the environment itself: the host passes a lookup, which tests replace.
+
+pub use onceover_engine::dedup::DedupWindow;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::{Path, PathBuf};
+
+/// Port for clients when nothing else is said.
+pub const PORT_DEFAULT: u16 = 6789;
+
+/// Name of the data file inside a data folder.
+pub const DATA_FILE_NAME: &str = "onceover.db";
+
+/// Settings of a broker.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct BrokerConfig {
+    /// Where clients connect; loopback unless asked for.
+    pub host: IpAddr,
+    /// Their port; 0 = any free one.
+    pub port: u16,
+    /// Where the jobs are kept.
+    pub data: DataPlace,
+    /// Clients must know one of these; none = everybody may connect.
+    pub auth_tokens: Vec<String>,
+    /// Whether a deduplication window outlives its owner.
+    pub dedup_window: DedupWindow,
+    /// Completed jobs kept.
+    pub completed_max: usize,
+    /// Dead letters kept per queue.
+    pub failed_max: usize,
+}
+
+/// Where the jobs are kept.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DataPlace {
+    /// `onceover.db` in this folder, which is made when it is not there.
+    Folder(PathBuf),
+    /// This very file.
+    File(PathBuf),
+}
+
+impl DataPlace {
+    /// The data file.
+    #[must_use]
+    pub fn file(&self) -> PathBuf {
+        match self {
+            DataPlace::Folder(folder) => folder.join(DATA_FILE_NAME),
+            DataPlace::File(file) => file.clone(),
+        }
+    }
+}
+
+impl BrokerConfig {
+    /// The defaults, with the jobs kept at `data`.
+    #[must_use]
+    pub fn new(data: DataPlace) -> BrokerConfig {
+        let engine = onceover_engine::EngineConfig::default();
+        BrokerConfig {
+            host: IpAddr::V4(Ipv4Addr::LOCALHOST),
+            port: PORT_DEFAULT,
+            data,
+            auth_tokens: Vec::new(),
+            dedup_window: engine.dedup_window,
+            completed_max: engine.completed_max,
+            failed_max: engine.failed_max,
+        }
+    }
+
+    /// The address for clients.
+    #[must_use]
+    pub fn addr(&self) -> SocketAddr {
+        SocketAddr::new(self.host, self.port)
+    }
+}
+
+/// What the environment says; absent = nothing was said.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Environment {
+    /// `TCP_PORT`.
+    pub tcp_port: Option<u16>,
+    /// `HTTP_PORT`: the window's door.
+    pub http_port: Option<u16>,
+    /// `HOST`.
+    pub host: Option<IpAddr>,
+    /// `BUNQUEUE_DATA_PATH`, else `DATA_PATH`: the data file itself.
+    pub data_file: Option<PathBuf>,
+    /// `AUTH_TOKENS`, separated by commas.
+    pub auth_tokens: Vec<String>,
+}
+
+/// A setting that cannot be used.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ConfigError {
+    /// Not a port.
+    #[error("{name} must be a port number from 0 to 65535, not {value:?}.")]
+    Port {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Not an address.
+    #[error("{name} must be an IP address or localhost, not {value:?}.")]
+    Host {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Neither of the two.
+    #[error("{name} must be ttl or until-done, not {value:?}.")]
+    DedupWindow {
+        /// The setting.
+        name: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Encrypted connections were asked for; going on without them would be worse than not starting.
+    #[error(
+        "{name} is set, but TLS is not supported by this version. Unset it, and put a proxy that speaks TLS in front if \
+         clients come from other machines."
+    )]
+    Tls {
+        /// The setting.
+        name: &'static str,
+    },
+}
+
+impl Environment {
+    /// Reads the names with `lookup`. Empty values count as not set.
+    ///
+    /// # Errors
+    /// A value that cannot be used.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Environment, ConfigError> {
+        let get = |name: &str| lookup(name).filter(|value| !value.is_empty());
+        if let Some(name) = ["TLS_CERT_FILE", "TLS_KEY_FILE"].into_iter().find(|name| get(name).is_some()) {
+            return Err(ConfigError::Tls { name });
+        }
+        let port = |name| get(name).map(|value| parse_port(name, &value)).transpose();
+        let tokens = get("AUTH_TOKENS").unwrap_or_default();
+        Ok(Environment {
+            tcp_port: port("TCP_PORT")?,
+            http_port: port("HTTP_PORT")?,
+            host: get("HOST").map(|value| parse_host("HOST", &value)).transpose()?,
+            data_file: get("BUNQUEUE_DATA_PATH").or_else(|| get("DATA_PATH")).map(PathBuf::from),
+            auth_tokens: tokens
+                .split(',')
+                .map(str::trim)
+                .filter(|token| !token.is_empty())
+                .map(str::to_owned)
+                .collect(),
+        })
+    }
+}
+
+/// A port number, 0 = any free one.
+///
+/// # Errors
+/// Not a number from 0 to 65535.
+pub fn parse_port(name: &'static str, value: &str) -> Result<u16, ConfigError> {
+    value.parse().map_err(|_| ConfigError::Port { name, value: value.to_owned() })
+}
+
+/// An IP address, or `localhost` for 127.0.0.1.
+///
+/// # Errors
+/// Anything else: names are not looked up.
+pub fn parse_host(name: &'static str, value: &str) -> Result<IpAddr, ConfigError> {
+    if value == "localhost" {
+        return Ok(IpAddr::V4(Ipv4Addr::LOCALHOST));
+    }
+    value.parse().map_err(|_| ConfigError::Host { name, value: value.to_owned() })
+}
+
+/// `ttl` or `until-done`.
+///
+/// # Errors
+/// Anything else.
+pub fn parse_dedup_window(name: &'static str, value: &str) -> Result<DedupWindow, ConfigError> {
+    match value {
+        "ttl" => Ok(DedupWindow::Ttl),
+        "until-done" => Ok(DedupWindow::UntilDone),
+        _ => Err(ConfigError::DedupWindow { name, value: value.to_owned() }),
+    }
+}
+
+/// The folder where programs of this system keep their data, with our name in it. None when the account has no home.
+#[must_use]
+pub fn default_data_folder(lookup: impl Fn(&str) -> Option<String>) -> Option<PathBuf> {
+    let absolute = |name: &str| lookup(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let folder = if cfg!(windows) {
+        absolute("LOCALAPPDATA")
+    } else if cfg!(target_os = "macos") {
+        absolute("HOME").map(|home| home.join("Library/Application Support"))
+    } else {
+        absolute("XDG_DATA_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/share")))
+    };
+    folder.map(|folder| folder.join(Path::new("onceover")))
+}
+
+#[cfg(test)]
+#[path = "config_tests.rs"]
+mod config_tests;

@@ -1,0 +1,78 @@
+//! Settings from the environment, and the texts of those that cannot be used.
+
+use super::*;
+
+fn read(names: &[(&str, &str)]) -> Result<Environment, ConfigError> {
+    Environment::read(|name| names.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+}
+
+#[test]
+fn every_name_is_read() {
+    let environment = read(&[
+        ("TCP_PORT", "7000"),
+        ("HTTP_PORT", "0"),
+        ("HOST", "0.0.0.0"),
+        ("BUNQUEUE_DATA_PATH", "/a/jobs.db"),
+        ("DATA_PATH", "/b/jobs.db"),
+        ("AUTH_TOKENS", "one, two,,"),
+    ]);
+    let expected = Environment {
+        tcp_port: Some(7000),
+        http_port: Some(0),
+        host: Some("0.0.0.0".parse().unwrap()),
+        data_file: Some("/a/jobs.db".into()),
+        auth_tokens: vec!["one".to_owned(), "two".to_owned()],
+    };
+    assert_eq!(environment, Ok(expected));
+}
+
+#[test]
+fn empty_values_say_nothing() {
+    let names = ["TCP_PORT", "HTTP_PORT", "HOST", "BUNQUEUE_DATA_PATH", "AUTH_TOKENS", "TLS_CERT_FILE"];
+    let names = names.map(|name| (name, ""));
+    assert_eq!(read(&names), Ok(Environment::default()));
+    assert_eq!(read(&[("BUNQUEUE_DATA_PATH", ""), ("DATA_PATH", "x")]).unwrap().data_file, Some("x".into()));
+}
+
+#[test]
+fn values_that_cannot_be_used_are_named() {
+    let cases = [
+        ("TCP_PORT", "65536", "TCP_PORT must be a port number from 0 to 65535, not \"65536\"."),
+        ("HTTP_PORT", "x", "HTTP_PORT must be a port number from 0 to 65535, not \"x\"."),
+        ("HOST", "example.org", "HOST must be an IP address or localhost, not \"example.org\"."),
+        (
+            "TLS_KEY_FILE",
+            "key.pem",
+            "TLS_KEY_FILE is set, but TLS is not supported by this version. Unset it, and put a proxy that speaks TLS in \
+             front if clients come from other machines.",
+        ),
+    ];
+    for (name, value, text) in cases {
+        assert_eq!(read(&[(name, value)]).unwrap_err().to_string(), text);
+    }
+}
+
+#[test]
+fn hosts_and_windows() {
+    assert_eq!(parse_host("HOST", "localhost"), Ok("127.0.0.1".parse().unwrap()));
+    assert_eq!(parse_host("HOST", "::1"), Ok("::1".parse().unwrap()));
+    assert_eq!(parse_dedup_window("--dedup-window", "until-done"), Ok(DedupWindow::UntilDone));
+    assert!(parse_dedup_window("--dedup-window", "TTL").is_err());
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn the_data_folder_follows_the_system() {
+    let folder = |names: &'static [(&str, &str)]| {
+        default_data_folder(|name| names.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned()))
+    };
+    assert_eq!(folder(&[("XDG_DATA_HOME", "/d"), ("HOME", "/h")]), Some("/d/onceover".into()));
+    assert_eq!(folder(&[("XDG_DATA_HOME", "relative"), ("HOME", "/h")]), Some("/h/.local/share/onceover".into()));
+    assert_eq!(folder(&[]), None);
+}
+
+#[test]
+fn a_folder_holds_the_file() {
+    assert_eq!(DataPlace::Folder("/d".into()).file(), Path::new("/d/onceover.db"));
+    assert_eq!(DataPlace::File("/d/x".into()).file(), Path::new("/d/x"));
+}

@@ -1,0 +1,436 @@
+//! One turn of the broker: what arrived is applied, committed once, and only then answered.
+//!
+//! Guarantees: no reply and no event leaves before the commit of what it tells about. When a commit fails, nothing of
+//! its turn happened: all its commands are answered with the storage error, all connections are closed as after a
+//! restart, and the engine is read back from the file. The core has no thread, no socket and no clock of its own, so a
+//! simulation can drive it; whoever drives it passes the time.
+
+use crate::activity::{Activity, AddSource, LoggedAdd, RefusedEntry};
+use crate::blobs::{fill_out, fill_reply};
+use crate::conn_table::{ConnTable, FrameTally};
+use crate::core_view::CoreView;
+use crate::error::{BrokerDown, CoreFailure};
+use crate::inbox::{Ask, Frame, Frames, Message, Refusal, View};
+use crate::outbox::{Out, Outbox};
+use crate::subscribers::Subscribers;
+use onceover_engine::change::RestoreError;
+use onceover_engine::command::Command;
+use onceover_engine::dedup::DecisionCode;
+use onceover_engine::effects::{Effects, Output};
+use onceover_engine::names::{ConnId, Origin};
+use onceover_engine::reply::Reply;
+use onceover_engine::time::Timestamp;
+use onceover_engine::{Engine, EngineConfig};
+use onceover_store::{Storage, StoreError};
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Instant;
+use tokio::sync::oneshot;
+
+/// The engine with its storage and everything that belongs to the thread that owns them.
+pub struct Core<S: Storage> {
+    storage: S,
+    engine: Engine,
+    seed: u64,
+    activity: Activity,
+    conns: ConnTable,
+    subscribers: Subscribers,
+    /// Actions of the window that wait for their answer.
+    calls: HashMap<u64, oneshot::Sender<Result<Reply, BrokerDown>>>,
+    calls_ever: u64,
+    revision: u64,
+}
+
+/// How a turn ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct TurnEnd {
+    /// The window could show something new.
+    pub changed: bool,
+    /// Counters of connections moved.
+    pub counted: bool,
+    /// The commit failed; the engine was read back from the file.
+    pub undone: bool,
+    /// A stop was asked for.
+    pub stop: bool,
+}
+
+/// What a turn collects until its commit.
+#[derive(Default)]
+struct Turn {
+    effects: Effects,
+    /// Every request that came, for the case that the commit fails.
+    asked: Vec<(ConnId, u64)>,
+    adds: Vec<NewEntry>,
+    answers: Vec<(u64, Reply)>,
+    views: Vec<View>,
+    end: TurnEnd,
+}
+
+struct NewEntry {
+    add: LoggedAdd,
+    read_at: Option<Instant>,
+}
+
+impl<S: Storage> Core<S> {
+    /// Reads the file and restores the engine from it. `seed` feeds ids, tokens and jitter.
+    ///
+    /// # Errors
+    /// The file cannot be read or written, or holds what cannot be true.
+    pub fn open(mut storage: S, config: EngineConfig, seed: u64, now: Timestamp) -> Result<Core<S>, CoreFailure> {
+        let (engine, effects) = restored(&mut storage, config, seed, now)?;
+        let mut core = Core {
+            storage,
+            engine,
+            seed,
+            activity: Activity::default(),
+            conns: ConnTable::default(),
+            subscribers: Subscribers::default(),
+            calls: HashMap::new(),
+            calls_ever: 0,
+            revision: 0,
+        };
+        core.commit(effects.durable).map_err(CoreFailure::Store)?;
+        for record in effects.adds {
+            core.activity.record(now, LoggedAdd::Decided(Box::new(record)), AddSource::Broker, 0);
+        }
+        Ok(core)
+    }
+
+    /// Applies everything in `inbox`, commits once, releases the replies and answers the questions.
+    ///
+    /// `now` must not be before that of the last turn.
+    ///
+    /// # Errors
+    /// The commit failed and the engine could not be read back from the file. The core must not be used any more.
+    pub fn turn(
+        &mut self,
+        now: Timestamp,
+        inbox: &mut Vec<Message>,
+        outbox: &mut Outbox,
+    ) -> Result<TurnEnd, CoreFailure> {
+        let mut turn = Turn::default();
+        self.engine.tick(now, &mut turn.effects);
+        self.take_effects(&mut turn, outbox, None);
+        // Permits go back with the messages, so the inbox counts what is not applied yet.
+        for message in inbox.drain(..) {
+            if turn.end.stop {
+                break;
+            }
+            self.apply(now, message, &mut turn, outbox);
+        }
+        turn.end.changed |= self.engine.has_changes() || !turn.adds.is_empty();
+        match self.commit(turn.effects.durable) {
+            Ok(()) => self.finish(now, &mut turn, outbox),
+            Err(error) => self.undo(now, &mut turn, outbox, &error)?,
+        }
+        if turn.end.changed || turn.end.counted {
+            self.revision += 1;
+        }
+        self.conns.forget_gone();
+        self.answer_views(now, std::mem::take(&mut turn.views));
+        Ok(turn.end)
+    }
+
+    /// The earliest moment at which a turn has something to do without a message.
+    #[must_use]
+    pub fn next_deadline(&self) -> Option<Timestamp> {
+        self.engine.next_deadline()
+    }
+
+    /// Grows with every turn that changed something.
+    #[must_use]
+    pub fn revision(&self) -> u64 {
+        self.revision
+    }
+
+    /// The engine, to look at.
+    #[must_use]
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// Who is connected.
+    #[must_use]
+    pub fn connections(&self) -> &ConnTable {
+        &self.conns
+    }
+
+    /// The log of adds.
+    #[must_use]
+    pub fn activity(&self) -> &Activity {
+        &self.activity
+    }
+
+    /// Merges the file and lets go of it.
+    ///
+    /// # Errors
+    /// The file cannot be written; what was committed is safe all the same.
+    pub fn close(self) -> Result<(), StoreError> {
+        Box::new(self.storage).close()
+    }
+
+    fn apply(&mut self, now: Timestamp, message: Message, turn: &mut Turn, outbox: &mut Outbox) {
+        match message {
+            Message::Connected { client, line } => {
+                outbox.connect(client.conn, line);
+                self.conns.connect(client);
+                turn.end.changed = true;
+            }
+            Message::Frames(frames) => self.frames(now, frames, turn, outbox),
+            Message::Disconnected(conn) => {
+                outbox.disconnect(conn);
+                self.subscribers.unsubscribe(conn);
+                if self.conns.disconnect(conn) {
+                    self.engine.disconnect(now, conn, &mut turn.effects);
+                    self.take_effects(turn, outbox, None);
+                    turn.end.changed = true;
+                }
+            }
+            Message::Problem(client, problem) => {
+                self.conns.problem(now, client, problem);
+                turn.end.changed = true;
+            }
+            Message::ProgramsFound => turn.end.changed = true,
+            Message::Act { command, answer } => {
+                self.calls_ever += 1;
+                let call = self.calls_ever;
+                self.calls.insert(call, answer);
+                self.engine.handle(now, Origin::Inspector { call }, *command, &mut turn.effects);
+                self.take_effects(turn, outbox, Some(Instant::now()));
+            }
+            Message::View(view) => turn.views.push(view),
+            Message::Stop => turn.end.stop = true,
+        }
+    }
+
+    fn frames(&mut self, now: Timestamp, frames: Frames, turn: &mut Turn, outbox: &mut Outbox) {
+        let Frames { conn, frames, read_at, last, .. } = frames;
+        // Frames that were on their way when a failed commit closed their connection: nobody reads the answers.
+        let Some(info) = self.conns.get(conn) else { return };
+        let client = Arc::clone(&info.client);
+        let mut tally = FrameTally::default();
+        for Frame { request, cmd, ask } in frames {
+            turn.asked.push((conn, request));
+            tally.frames += 1;
+            tally.last_cmd = cmd;
+            match ask {
+                Ask::Hello => outbox.push(conn, Out::Hello { request }),
+                Ask::Ping => outbox.push(conn, Out::Pong { request, now }),
+                Ask::Confirm => outbox.push(conn, Out::Reply { request, reply: Reply::Ok }),
+                Ask::Subscribe(queue) => {
+                    self.subscribers.subscribe(conn, Arc::clone(&queue));
+                    self.conns.subscribe(conn, Some(queue));
+                    outbox.push(conn, Out::Reply { request, reply: Reply::Ok });
+                }
+                Ask::Unsubscribe => {
+                    self.subscribers.unsubscribe(conn);
+                    self.conns.subscribe(conn, None);
+                    outbox.push(conn, Out::Reply { request, reply: Reply::Ok });
+                }
+                Ask::Engine(command) => {
+                    tally.adds += u64::from(matches!(*command, Command::Push { .. } | Command::PushBulk { .. }));
+                    tally.pulls += u64::from(matches!(*command, Command::Pull(_)));
+                    self.engine.handle(now, Origin::Client { conn, request }, *command, &mut turn.effects);
+                    self.take_effects(turn, outbox, Some(read_at));
+                }
+                Ask::Refuse(refusal) => {
+                    tally.errors += 1;
+                    let Refusal { text, add, problem } = *refusal;
+                    if let Some(problem) = problem {
+                        self.conns.problem(now, Arc::clone(&client), problem);
+                        turn.end.changed = true;
+                    }
+                    if let Some(add) = add {
+                        let origin = Origin::Client { conn, request };
+                        let entry = RefusedEntry { at: now, origin, text: text.clone(), add: *add };
+                        let add = LoggedAdd::Refused(Box::new(entry));
+                        turn.adds.push(NewEntry { add, read_at: Some(read_at) });
+                    }
+                    outbox.push(conn, Out::Refused { request, text: text.into() });
+                }
+            }
+        }
+        if last {
+            outbox.push(conn, Out::Close);
+        }
+        self.conns.frames(conn, now, tally);
+        turn.end.counted = true;
+    }
+
+    /// Sorts what a step of the engine brought about. Done after every step, so that a subscription covers exactly the
+    /// events after it.
+    fn take_effects(&mut self, turn: &mut Turn, outbox: &mut Outbox, read_at: Option<Instant>) {
+        for output in turn.effects.outputs.drain(..) {
+            match output {
+                Output::Reply { to: Origin::Client { conn, request }, reply } => {
+                    if matches!(reply, Reply::Rejected(_)) {
+                        self.conns.error(conn);
+                    }
+                    outbox.push(conn, Out::Reply { request, reply });
+                }
+                Output::Reply { to: Origin::Inspector { call }, reply } => turn.answers.push((call, reply)),
+                // The broker's own adds have nobody who waits for an answer.
+                Output::Reply { to: Origin::Internal, .. } => {}
+                Output::Event(event) => {
+                    let subscribers = self.subscribers.of(&event.queue);
+                    if subscribers.is_empty() {
+                        continue;
+                    }
+                    let event = Arc::new(event);
+                    for conn in subscribers {
+                        outbox.push(*conn, Out::Event(Arc::clone(&event)));
+                    }
+                }
+            }
+        }
+        let adds = turn.effects.adds.drain(..);
+        turn.adds.extend(adds.map(|record| NewEntry { add: LoggedAdd::Decided(Box::new(record)), read_at }));
+    }
+
+    fn commit(&mut self, durable: bool) -> Result<(), StoreError> {
+        if !self.engine.has_changes() {
+            return Ok(());
+        }
+        self.storage.commit(&self.engine, durable)?;
+        self.engine.committed();
+        Ok(())
+    }
+
+    /// After the commit: everything leaves.
+    fn finish(&mut self, now: Timestamp, turn: &mut Turn, outbox: &mut Outbox) {
+        let Core { storage, engine, .. } = self;
+        outbox.for_each_waiting(|out| {
+            if let Err(error) = fill_out(out, storage, engine) {
+                tracing::error!(%error, "a payload could not be read");
+                refuse_instead(out, &error);
+            }
+        });
+        for conn in outbox.release() {
+            tracing::warn!(conn = conn.0, "closed: the client does not read its replies");
+        }
+        for (call, mut reply) in turn.answers.drain(..) {
+            let Some(answer) = self.calls.remove(&call) else { continue };
+            let filled = fill_reply(&mut reply, &self.storage);
+            let reply = filled.map(|()| reply).map_err(|error| BrokerDown::Storage { message: error.to_string() });
+            // The window may have gone meanwhile; its action has happened all the same.
+            let _ = answer.send(reply);
+        }
+        self.record_adds(now, turn);
+    }
+
+    /// The turn did not happen: everyone is told, and the engine is read back from the file.
+    fn undo(
+        &mut self,
+        now: Timestamp,
+        turn: &mut Turn,
+        outbox: &mut Outbox,
+        error: &StoreError,
+    ) -> Result<(), CoreFailure> {
+        tracing::error!(%error, commands = turn.asked.len(), "a commit failed; the queues are read back from the file");
+        outbox.discard();
+        let text: Arc<str> = format!("Storage error: {error}").into();
+        for (conn, request) in turn.asked.drain(..) {
+            outbox.push(conn, Out::Refused { request, text: Arc::clone(&text) });
+        }
+        let conns: Vec<ConnId> = outbox.conns().collect();
+        outbox.close_all();
+        for conn in conns {
+            self.subscribers.unsubscribe(conn);
+            self.conns.disconnect(conn);
+        }
+        for (_, answer) in self.calls.drain() {
+            // The window may have gone meanwhile.
+            let _ = answer.send(Err(BrokerDown::Storage { message: error.to_string() }));
+        }
+        mark_not_stored(&mut turn.adds, &text);
+        self.record_adds(now, turn);
+        turn.end.undone = true;
+        turn.end.changed = true;
+        // A new seed: ids and tokens that went out before must not be made a second time.
+        self.seed = self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
+        let config = self.engine.config().clone();
+        // What the restored engine changed is committed by the next turn, so a full disk does not end the broker here.
+        let (engine, effects) = restored(&mut self.storage, config, self.seed, now)?;
+        self.engine = engine;
+        turn.adds.extend(
+            effects
+                .adds
+                .into_iter()
+                .map(|record| NewEntry { add: LoggedAdd::Decided(Box::new(record)), read_at: None }),
+        );
+        self.record_adds(now, turn);
+        Ok(())
+    }
+
+    fn record_adds(&mut self, now: Timestamp, turn: &mut Turn) {
+        for NewEntry { add, read_at } in turn.adds.drain(..) {
+            let origin = match &add {
+                LoggedAdd::Decided(record) => record.origin,
+                LoggedAdd::Refused(refused) => refused.origin,
+            };
+            let source = match origin {
+                Origin::Client { conn, .. } => match self.conns.client(conn) {
+                    Some(client) => AddSource::Client(client),
+                    None => AddSource::Broker,
+                },
+                Origin::Inspector { .. } => AddSource::Window,
+                Origin::Internal => AddSource::Broker,
+            };
+            let took = read_at.map_or(0, |read_at| read_at.elapsed().as_micros());
+            self.activity.record(now, add, source, u64::try_from(took).unwrap_or(u64::MAX));
+        }
+    }
+
+    fn answer_views(&self, now: Timestamp, views: Vec<View>) {
+        if views.is_empty() {
+            return;
+        }
+        let view = CoreView {
+            now,
+            revision: self.revision,
+            engine: &self.engine,
+            activity: &self.activity,
+            connections: &self.conns,
+            store_bytes: self.storage.file_bytes(),
+            storage: &self.storage,
+        };
+        for answer in views {
+            answer(&view);
+        }
+    }
+}
+
+fn restored<S: Storage>(
+    storage: &mut S,
+    config: EngineConfig,
+    seed: u64,
+    now: Timestamp,
+) -> Result<(Engine, Effects), CoreFailure> {
+    let rows = storage.load().map_err(CoreFailure::Store)?;
+    let mut effects = Effects::default();
+    let engine = Engine::restore(config, seed, rows, now, &mut effects)
+        .map_err(|RestoreError { message }| CoreFailure::Rows { message })?;
+    Ok((engine, effects))
+}
+
+/// The adds of a turn that did not happen were refused after all.
+fn mark_not_stored(adds: &mut [NewEntry], text: &str) {
+    for NewEntry { add, .. } in adds {
+        let LoggedAdd::Decided(record) = add else { continue };
+        record.decision.code = DecisionCode::RejectedStorage;
+        record.decision.refusal = Some(text.to_owned());
+        record.decision.job = None;
+        record.decision.job_key = None;
+        record.key_after.clone_from(&record.key_before);
+    }
+}
+
+fn refuse_instead(out: &mut Out, error: &StoreError) {
+    if let Out::Reply { request, .. } = out {
+        *out = Out::Refused { request: *request, text: format!("Storage error: {error}").into() };
+    }
+}
+
+#[cfg(test)]
+#[path = "core_tests.rs"]
+mod core_tests;

@@ -1,0 +1,121 @@
+//! What one connection may ask: turns a frame into what the core has to do.
+//!
+//! Knows the connection's authentication and counts its frames. The texts of broken frames come before the question of
+//! authentication, as in bunqueue. No I/O.
+
+use crate::inbox::{Ask, Frame, Problem, Refusal};
+use crate::limits::PROBLEM_FRAME_BYTES_MAX;
+use crate::secret;
+use onceover_wire::decode::decode;
+use onceover_wire::frame::oversize_error;
+use onceover_wire::request::{DecodeError, DecodeErrorKind, ReqId, Request};
+use std::sync::Arc;
+
+/// The state of one connection's requests.
+pub struct Gate {
+    tokens: Arc<[String]>,
+    authenticated: bool,
+    /// A client that goes on without authentication is reported once.
+    reported: bool,
+    requests: u64,
+}
+
+/// A frame on its way to the core, and what its answer needs.
+pub struct Admitted {
+    /// For the core.
+    pub frame: Frame,
+    /// Goes back with the answer.
+    pub req_id: Option<ReqId>,
+    /// The frame shows a protocol-2 client.
+    pub protocol2: bool,
+}
+
+impl Gate {
+    /// Without tokens everybody may ask everything.
+    #[must_use]
+    pub fn new(tokens: Arc<[String]>) -> Gate {
+        Gate { authenticated: tokens.is_empty(), tokens, reported: false, requests: 0 }
+    }
+
+    /// Decodes one frame and decides what becomes of it.
+    pub fn admit(&mut self, payload: &[u8]) -> Admitted {
+        let decoded = decode(payload);
+        let is_auth = decoded.cmd.as_deref() == Some("Auth");
+        let ask = match decoded.result {
+            Err(error) if is_unreadable(&error) => refuse_undecoded(error, payload),
+            Ok(Request::Auth { token }) => self.authenticate(&token),
+            _ if !self.authenticated && !is_auth => self.not_authenticated(payload),
+            Err(error) => refuse_undecoded(error, payload),
+            Ok(Request::Hello) => Ask::Hello,
+            Ok(Request::Ping) => Ask::Ping,
+            Ok(Request::Subscribe { queue }) => Ask::Subscribe(queue),
+            Ok(Request::Unsubscribe) => Ask::Unsubscribe,
+            Ok(Request::Engine(command)) => Ask::Engine(Box::new(command)),
+        };
+        let frame = Frame { request: self.next_request(), cmd: decoded.cmd, ask };
+        Admitted { frame, req_id: decoded.req_id, protocol2: decoded.protocol2 }
+    }
+
+    /// The answer to a frame that is too large to be read.
+    pub fn oversize(&mut self, payload_bytes: u32) -> Frame {
+        let text = oversize_error(payload_bytes);
+        let problem =
+            Problem { label: "frame too large", text: text.clone(), bytes: payload_bytes.to_be_bytes().into() };
+        let ask = refuse(text, Some(problem));
+        Frame { request: self.next_request(), cmd: None, ask }
+    }
+
+    fn authenticate(&mut self, token: &str) -> Ask {
+        // Without configured tokens clients that have one are let in; bunqueue turns them away (protocol-core.md 2.3).
+        if self.tokens.is_empty() || secret::one_of(&self.tokens, token) {
+            self.authenticated = true;
+            return Ask::Confirm;
+        }
+        let text = "Auth came with a token that is not one of this broker's.".to_owned();
+        // The frame holds a token, perhaps of another broker: it is not shown.
+        refuse("Invalid token".to_owned(), Some(Problem { label: "refused auth", text, bytes: Vec::new() }))
+    }
+
+    fn not_authenticated(&mut self, payload: &[u8]) -> Ask {
+        let first = !std::mem::replace(&mut self.reported, true);
+        let text = "A command came before Auth; this broker asks for a token.".to_owned();
+        let problem = first.then(|| Problem { label: "not authenticated", text, bytes: start_of(payload) });
+        refuse("Not authenticated".to_owned(), problem)
+    }
+
+    fn next_request(&mut self) -> u64 {
+        let request = self.requests;
+        self.requests += 1;
+        request
+    }
+}
+
+fn is_unreadable(error: &DecodeError) -> bool {
+    match error.kind {
+        DecodeErrorKind::BadFrame | DecodeErrorKind::BadCommand => true,
+        DecodeErrorKind::Unknown | DecodeErrorKind::Invalid => false,
+    }
+}
+
+fn refuse_undecoded(error: DecodeError, payload: &[u8]) -> Ask {
+    let label = match error.kind {
+        DecodeErrorKind::BadFrame => "bad frame",
+        DecodeErrorKind::BadCommand => "no command",
+        DecodeErrorKind::Unknown => "unknown command",
+        DecodeErrorKind::Invalid => "bad field",
+    };
+    let problem = Problem { label, text: error.text.clone(), bytes: start_of(payload) };
+    Ask::Refuse(Box::new(Refusal { text: error.text, add: error.add, problem: Some(problem) }))
+}
+
+fn refuse(text: String, problem: Option<Problem>) -> Ask {
+    Ask::Refuse(Box::new(Refusal { text, add: None, problem }))
+}
+
+fn start_of(payload: &[u8]) -> Vec<u8> {
+    payload[..payload.len().min(PROBLEM_FRAME_BYTES_MAX)].to_vec()
+}
+
+#[cfg(test)]
+#[path = "gate_tests.rs"]
+mod gate_tests;

@@ -1,0 +1,224 @@
+//! The way to ask a broker and to act on it, for the window and its doors. Cheap to clone, may outlive the broker.
+
+use crate::clock::wall_now;
+use crate::core_view::CoreView;
+use crate::error::{BrokerDown, ListenError};
+use crate::inbox::{Inbox, Message};
+use crate::server::{Door, accept, bind};
+use onceover_engine::command::Command;
+use onceover_engine::reply::Reply;
+use onceover_engine::time::Timestamp;
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::runtime;
+use tokio::sync::{oneshot, watch};
+use tokio::task::AbortHandle;
+
+/// What a broker does.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BrokerStatus {
+    /// Clients can connect.
+    Listening {
+        /// The address really bound.
+        addr: SocketAddr,
+    },
+    /// It runs, but no client can connect.
+    NotListening {
+        /// The address that was wanted.
+        wanted: SocketAddr,
+        /// Why not; none when it was not tried yet.
+        error: Option<ListenError>,
+    },
+    /// It ended by a fault.
+    Failed {
+        /// What happened.
+        message: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// It was stopped.
+    Stopped,
+}
+
+/// A broker, seen from its host.
+#[derive(Clone)]
+pub struct BrokerHandle(Arc<Shared>);
+
+pub(crate) struct Shared {
+    pub(crate) inbox: Inbox,
+    pub(crate) door: Arc<Door>,
+    runtime: runtime::Handle,
+    changes: watch::Receiver<u64>,
+    file: PathBuf,
+    started_at: Timestamp,
+    state: Mutex<State>,
+}
+
+struct State {
+    open: Option<Open>,
+    /// The last address that was tried, and what came of it.
+    wanted: SocketAddr,
+    error: Option<ListenError>,
+    ended: Option<BrokerStatus>,
+}
+
+struct Open {
+    addr: SocketAddr,
+    accepting: AbortHandle,
+}
+
+impl BrokerHandle {
+    pub(crate) fn new(shared: Shared) -> BrokerHandle {
+        BrokerHandle(Arc::new(shared))
+    }
+
+    pub(crate) fn shared(&self) -> &Shared {
+        &self.0
+    }
+
+    /// What the broker does now.
+    #[must_use]
+    pub fn status(&self) -> BrokerStatus {
+        let state = self.0.state();
+        match (&state.ended, &state.open) {
+            (Some(ended), _) => ended.clone(),
+            (None, Some(open)) => BrokerStatus::Listening { addr: open.addr },
+            (None, None) => BrokerStatus::NotListening { wanted: state.wanted, error: state.error.clone() },
+        }
+    }
+
+    /// Lets clients connect at `addr` (port 0 = any free port) and returns the address really bound. May be called again
+    /// for another address: clients that are connected stay, new ones find the new address only.
+    ///
+    /// # Errors
+    /// The address cannot be had; an address that was open before stays open.
+    pub fn listen(&self, addr: SocketAddr) -> Result<SocketAddr, ListenError> {
+        let mut state = self.0.state();
+        if state.ended.is_some() {
+            return Err(ListenError::Ended { addr });
+        }
+        if let Some(open) = state.open.as_ref().filter(|open| open.addr == addr) {
+            return Ok(open.addr);
+        }
+        let opened = self.0.open(addr);
+        state.wanted = addr;
+        state.error = opened.as_ref().err().cloned();
+        let open = opened?;
+        let bound = open.addr;
+        if let Some(before) = state.open.replace(open) {
+            before.accepting.abort();
+        }
+        Ok(bound)
+    }
+
+    /// Asks something of the core, between two turns. `question` must be quick: everything waits for it.
+    ///
+    /// # Errors
+    /// The broker has ended.
+    pub async fn view<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&CoreView<'_>) -> T + Send + 'static,
+    ) -> Result<T, BrokerDown> {
+        let (answer, answered) = oneshot::channel();
+        let view = move |core: &CoreView<'_>| {
+            // A question only looks, so a fault in it leaves the core whole; it must not stop the broker.
+            let result = catch_unwind(AssertUnwindSafe(|| question(core))).map_err(|_| BrokerDown::Failed {
+                message: "The window's question made a fault in the broker; the log says where.".to_owned(),
+                remedy: "The broker goes on.".to_owned(),
+            });
+            // Whoever asked may have gone.
+            let _ = answer.send(result);
+        };
+        self.0.inbox.send(Message::View(Box::new(view))).map_err(|_| self.down())?;
+        answered.await.unwrap_or_else(|_| Err(self.down()))
+    }
+
+    /// Does something, on the path that clients' commands take. The answer comes after the commit, payloads filled in.
+    ///
+    /// # Errors
+    /// The broker has ended, or the file cannot be written: then it did not happen.
+    pub async fn act(&self, command: Command) -> Result<Reply, BrokerDown> {
+        let (answer, answered) = oneshot::channel();
+        let act = Message::Act { command: Box::new(command), answer };
+        self.0.inbox.send(act).map_err(|_| self.down())?;
+        answered.await.unwrap_or_else(|_| Err(self.down()))
+    }
+
+    /// The newest revision; changes ten times a second at most.
+    #[must_use]
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.0.changes.clone()
+    }
+
+    /// Where the jobs are kept.
+    #[must_use]
+    pub fn data_file(&self) -> &Path {
+        &self.0.file
+    }
+
+    /// When the broker was opened.
+    #[must_use]
+    pub fn started_at(&self) -> Timestamp {
+        self.0.started_at
+    }
+
+    /// The wall's time, for a view that is made without the core.
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        wall_now()
+    }
+
+    fn down(&self) -> BrokerDown {
+        match self.status() {
+            BrokerStatus::Failed { message, remedy } => BrokerDown::Failed { message, remedy },
+            BrokerStatus::Stopped | BrokerStatus::Listening { .. } | BrokerStatus::NotListening { .. } => {
+                BrokerDown::Stopped
+            }
+        }
+    }
+}
+
+impl Shared {
+    pub(crate) fn new(
+        inbox: Inbox,
+        door: Arc<Door>,
+        runtime: runtime::Handle,
+        changes: watch::Receiver<u64>,
+        file: PathBuf,
+        wanted: SocketAddr,
+    ) -> Shared {
+        let state = State { open: None, wanted, error: None, ended: None };
+        Shared { inbox, door, runtime, changes, file, started_at: wall_now(), state: Mutex::new(state) }
+    }
+
+    /// Nobody comes in any more.
+    pub(crate) fn close_door(&self) {
+        if let Some(open) = self.state().open.take() {
+            open.accepting.abort();
+        }
+    }
+
+    /// The core has ended.
+    pub(crate) fn end(&self, ended: BrokerStatus) {
+        self.close_door();
+        self.state().ended = Some(ended);
+    }
+
+    fn open(&self, addr: SocketAddr) -> Result<Open, ListenError> {
+        if !addr.ip().is_loopback() && self.door.tokens.is_empty() {
+            return Err(ListenError::NeedsToken { addr });
+        }
+        let _inside = self.runtime.enter();
+        let listener = bind(addr)?;
+        let bound = listener.local_addr().map_err(|error| ListenError::System { addr, cause: error.to_string() })?;
+        let accepting = self.runtime.spawn(accept(listener, Arc::clone(&self.door)));
+        Ok(Open { addr: bound, accepting: accepting.abort_handle() })
+    }
+
+    /// The state is only replaced as a whole, so a panic elsewhere cannot leave it half changed.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}

@@ -1,0 +1,156 @@
+//! What the core thread is told, and the bounded way to tell it.
+//!
+//! Messages of one sender arrive in the order in which they were sent. Frames of clients are bounded by bytes: a
+//! connection takes a permit before it decodes, so a full inbox stops it from reading and TCP slows its client down.
+//! Calls of the window are few and not counted.
+
+use crate::conn_table::Client;
+use crate::core_view::CoreView;
+use crate::error::BrokerDown;
+use crate::limits::INBOX_BYTES_MAX;
+use crate::outbox::Line;
+use onceover_engine::command::Command;
+use onceover_engine::names::ConnId;
+use onceover_engine::reply::Reply;
+use onceover_wire::request::RefusedAdd;
+use std::borrow::Cow;
+use std::sync::{Arc, mpsc};
+use std::time::Instant;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
+
+/// A question that the core thread answers between two turns.
+pub type View = Box<dyn FnOnce(&CoreView<'_>) + Send>;
+
+/// One thing for the core to do.
+pub enum Message {
+    /// A client connected; its replies go down `line`.
+    Connected {
+        /// Who.
+        client: Arc<Client>,
+        /// How to answer.
+        line: Line,
+    },
+    /// Frames of one connection, in order.
+    Frames(Frames),
+    /// A connection ended.
+    Disconnected(ConnId),
+    /// A client was turned away, or did something that its author should know of, outside of a frame.
+    Problem(Arc<Client>, Problem),
+    /// The programs of some clients were found; their [`Client`]s know them now.
+    ProgramsFound,
+    /// An action of the window.
+    Act {
+        /// What.
+        command: Box<Command>,
+        /// Where its answer goes, after the commit.
+        answer: oneshot::Sender<Result<Reply, BrokerDown>>,
+    },
+    /// A question of the window.
+    View(View),
+    /// Finish this turn, then stop.
+    Stop,
+}
+
+/// Frames that arrived together.
+pub struct Frames {
+    /// Whose.
+    pub conn: ConnId,
+    /// In order.
+    pub frames: Vec<Frame>,
+    /// Their size on the wire, in bytes.
+    pub bytes: usize,
+    /// When the read that completed them returned.
+    pub read_at: Instant,
+    /// The stream cannot be followed any further: close once all of this is answered.
+    pub last: bool,
+    /// Their share of the inbox, given back when they are dropped.
+    pub permit: Option<OwnedSemaphorePermit>,
+}
+
+/// One decoded frame.
+pub struct Frame {
+    /// Counts the connection's frames, from 0.
+    pub request: u64,
+    /// The command's name, for the window; none when it has none.
+    pub cmd: Option<Cow<'static, str>>,
+    /// What to do.
+    pub ask: Ask,
+}
+
+/// What a frame asks for. Whether the connection may ask has been decided by the connection.
+pub enum Ask {
+    /// Hello.
+    Hello,
+    /// Ping.
+    Ping,
+    /// Auth with a good token: `{ok: true}`.
+    Confirm,
+    /// SubscribeEvents: this queue instead of the one before.
+    Subscribe(Arc<str>),
+    /// UnsubscribeEvents.
+    Unsubscribe,
+    /// For the engine.
+    Engine(Box<Command>),
+    /// Nothing: it is answered with an error.
+    Refuse(Box<Refusal>),
+}
+
+/// A frame that is answered with an error without reaching the engine.
+pub struct Refusal {
+    /// The answer's text.
+    pub text: String,
+    /// The add in it, as far as it could be read.
+    pub add: Option<Box<RefusedAdd>>,
+    /// What to show among the protocol problems.
+    pub problem: Option<Problem>,
+}
+
+/// Something a client's author should know of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Problem {
+    /// A few words, such as `unknown command`.
+    pub label: &'static str,
+    /// One sentence.
+    pub text: String,
+    /// The start of the frame; empty when it holds a secret or does not exist.
+    pub bytes: Vec<u8>,
+}
+
+/// The sending side. Cheap to clone.
+#[derive(Clone)]
+pub struct Inbox {
+    to_core: mpsc::Sender<Message>,
+    room: Arc<Semaphore>,
+}
+
+/// The core has ended; nothing will be answered any more.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CoreGone;
+
+impl Inbox {
+    /// An inbox and what the core reads from.
+    #[must_use]
+    pub fn new() -> (Inbox, mpsc::Receiver<Message>) {
+        let (to_core, receiver) = mpsc::channel();
+        (Inbox { to_core, room: Arc::new(Semaphore::new(INBOX_BYTES_MAX)) }, receiver)
+    }
+
+    /// Waits until there is room for `bytes`. More than the whole inbox counts as the whole inbox.
+    pub async fn room_for(&self, bytes: usize) -> OwnedSemaphorePermit {
+        let permits = u32::try_from(bytes.clamp(1, INBOX_BYTES_MAX)).expect("the inbox is smaller than 4 GiB");
+        let room = Arc::clone(&self.room);
+        room.acquire_many_owned(permits).await.expect("the inbox's semaphore is never closed")
+    }
+
+    /// Hands a message to the core.
+    ///
+    /// # Errors
+    /// The core has ended.
+    pub fn send(&self, message: Message) -> Result<(), CoreGone> {
+        self.to_core.send(message).map_err(|_| CoreGone)
+    }
+}
+
+#[cfg(test)]
+#[path = "inbox_tests.rs"]
+mod inbox_tests;

@@ -1,0 +1,39 @@
+//! A running broker in a process: sockets in front, the engine and its file behind, one thread that owns both.
+//!
+//! Guarantees: no reply leaves before its effect is committed; commands of one connection take effect in the order in
+//! which they arrived; everything that a client can fill is bounded (see [`limits`]). The core ([`core::Core`]) has no
+//! thread, no socket and no clock, so a simulation can drive it. Decisions are the engine's, bytes are the wire's, SQL is
+//! the store's; what the window shows is made elsewhere from [`core_view::CoreView`].
+
+pub mod activity;
+mod blobs;
+mod broker;
+mod clock;
+pub mod config;
+pub mod conn_table;
+mod connection;
+pub mod core;
+mod core_thread;
+pub mod core_view;
+pub mod error;
+mod gate;
+mod handle;
+pub mod inbox;
+pub mod limits;
+pub mod outbox;
+mod process;
+mod rate;
+pub mod secret;
+mod server;
+mod subscribers;
+mod watch;
+mod weight;
+
+pub use broker::Broker;
+pub use config::{BrokerConfig, DataPlace};
+pub use core_view::CoreView;
+pub use error::{BrokerDown, ListenError, StartError};
+pub use handle::{BrokerHandle, BrokerStatus};
+pub use onceover_store::StoreError;
+pub use onceover_wire::request::RefusedAdd;
+pub use rate::Rate;

@@ -1,0 +1,44 @@
+//! Every bound of the running broker, with its reason. The engine's own bounds are in the engine.
+
+use std::time::Duration;
+
+/// Commands taken into one turn, so that a flood does not hold back the replies of its first command for long.
+pub const TURN_COMMANDS_MAX: usize = 4_096;
+/// Bytes of frames taken into one turn, for the same reason.
+pub const TURN_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of frames that wait for the core; beyond it connections are not read any more (TCP backpressure).
+pub const INBOX_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Frames that go to the core as one message, so that a turn can stop near its bound.
+pub const MESSAGE_FRAMES_MAX: usize = 1_024;
+/// Bytes of replies that wait for a client; beyond it the connection is closed (protocol-core.md 2.1).
+pub const UNSENT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Connections served at the same time.
+pub const CONNECTIONS_MAX: usize = 1_024;
+/// Connections the system may hold for us until they are accepted.
+pub const BACKLOG_MAX: u32 = 1_024;
+/// Silence in the middle of a frame after which the connection is closed; an idle connection may stay for ever.
+pub const PARTIAL_FRAME_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long the last answer of a connection that we close may take to leave, and how long its rest is read away.
+pub const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
+/// Free bytes offered to each read of a socket.
+pub const READ_BYTES: usize = 64 * 1024;
+/// Encoded bytes after which the write loop writes before it takes more replies.
+pub const WRITE_BYTES: usize = 256 * 1024;
+/// Adds kept in the log of adds.
+pub const ACTIVITY_ENTRIES_MAX: usize = 50_000;
+/// Bytes of payloads and texts kept in the log of adds.
+pub const ACTIVITY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes kept of one payload in the log of adds.
+pub const ACTIVITY_PAYLOAD_BYTES_MAX: usize = 256 * 1024;
+/// Protocol problems kept for the window.
+pub const PROBLEMS_MAX: usize = 200;
+/// Bytes kept of a frame that made a problem.
+pub const PROBLEM_FRAME_BYTES_MAX: usize = 256;
+/// Bytes kept of a text that a client sent and that is only shown: a command's name, an error.
+pub const SHOWN_TEXT_BYTES_MAX: usize = 1_024;
+/// Least time between two hints to the window.
+pub const HINT_EVERY: Duration = Duration::from_millis(100);
+/// Time until a hint goes out when nothing but counters of connections has changed.
+pub const QUIET_HINT_AFTER: Duration = Duration::from_secs(1);
+/// How long a stop waits for connections to write their last replies.
+pub const STOP_TIMEOUT: Duration = Duration::from_secs(3);

@@ -1,0 +1,192 @@
+//! What leaves the core: replies and events, held back until the turn's commit.
+//!
+//! Per connection everything leaves in the order in which the core put it in, so an event stands before the reply of
+//! the command that caused it. One message per connection and turn. A client that does not read is bounded: once more
+//! than [`UNSENT_BYTES_MAX`] wait for it, its line is cut and the connection closes.
+
+use crate::limits::UNSENT_BYTES_MAX;
+use crate::weight;
+use onceover_engine::event::Event;
+use onceover_engine::names::ConnId;
+use onceover_engine::reply::Reply;
+use onceover_engine::time::Timestamp;
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use tokio::sync::{Notify, mpsc};
+
+/// One thing for a connection to write.
+#[derive(Clone, Debug)]
+pub enum Out {
+    /// The answer to a request.
+    Reply {
+        /// Which request of this connection.
+        request: u64,
+        /// The answer.
+        reply: Reply,
+    },
+    /// The same as an error text.
+    Refused {
+        /// Which request of this connection.
+        request: u64,
+        /// The text.
+        text: Arc<str>,
+    },
+    /// The answer to Hello.
+    Hello {
+        /// Which request of this connection.
+        request: u64,
+    },
+    /// The answer to Ping.
+    Pong {
+        /// Which request of this connection.
+        request: u64,
+        /// The broker's time.
+        now: Timestamp,
+    },
+    /// An event of the subscribed queue.
+    Event(Arc<Event>),
+    /// Write what came before, then close.
+    Close,
+}
+
+/// The core's end of a connection.
+#[derive(Debug)]
+pub struct Line {
+    batches: mpsc::UnboundedSender<Vec<Out>>,
+    fill: Arc<Fill>,
+}
+
+/// The connection's end of a line.
+#[derive(Debug)]
+pub struct LineEnd {
+    /// What to write; ends when the core has let go of the connection.
+    pub batches: mpsc::UnboundedReceiver<Vec<Out>>,
+    /// How full the line is.
+    pub fill: Arc<Fill>,
+}
+
+/// What both ends of a line know about it.
+#[derive(Debug, Default)]
+pub struct Fill {
+    unsent_bytes: AtomicUsize,
+    cut: Notify,
+}
+
+impl Line {
+    /// A line and its other end.
+    #[must_use]
+    pub fn new() -> (Line, LineEnd) {
+        let (sender, receiver) = mpsc::unbounded_channel();
+        let fill = Arc::new(Fill::default());
+        (Line { batches: sender, fill: Arc::clone(&fill) }, LineEnd { batches: receiver, fill })
+    }
+
+    /// False when the line had to be cut, or the connection is gone already.
+    fn send(&self, batch: Vec<Out>) -> bool {
+        let bytes: usize = batch.iter().map(weight::of_out).sum();
+        let before = self.fill.unsent_bytes.fetch_add(bytes, Ordering::Relaxed);
+        // A single answer may be larger than the bound when nothing else waits: it is what the client asked for.
+        let single = before == 0 && batch.len() == 1;
+        if before + bytes > UNSENT_BYTES_MAX && !single {
+            self.fill.cut.notify_one();
+            return false;
+        }
+        self.batches.send(batch).is_ok()
+    }
+}
+
+impl Fill {
+    /// Waits until the core cuts the line because too much is unsent.
+    pub async fn cut(&self) {
+        self.cut.notified().await;
+    }
+
+    /// Answers of this weight have been written.
+    pub fn written(&self, bytes: usize) {
+        self.unsent_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    }
+}
+
+/// The lines of all connections and what the current turn has for them.
+#[derive(Debug, Default)]
+pub struct Outbox {
+    lines: HashMap<ConnId, Queued>,
+    /// Connections with something in their batch, in the order of the first thing.
+    touched: Vec<ConnId>,
+}
+
+#[derive(Debug)]
+struct Queued {
+    line: Line,
+    batch: Vec<Out>,
+}
+
+impl Outbox {
+    /// A connection came.
+    pub fn connect(&mut self, conn: ConnId, line: Line) {
+        self.lines.insert(conn, Queued { line, batch: Vec::new() });
+    }
+
+    /// A connection is gone; what waited for it is dropped.
+    pub fn disconnect(&mut self, conn: ConnId) {
+        self.lines.remove(&conn);
+    }
+
+    /// Holds `out` back for `conn` until [`Outbox::release`]. Nothing happens when the connection is gone.
+    pub fn push(&mut self, conn: ConnId, out: Out) {
+        let Some(queued) = self.lines.get_mut(&conn) else { return };
+        if queued.batch.is_empty() {
+            self.touched.push(conn);
+        }
+        queued.batch.push(out);
+    }
+
+    /// Everything that waits, to be changed in place before it leaves.
+    pub fn for_each_waiting(&mut self, mut change: impl FnMut(&mut Out)) {
+        for conn in &self.touched {
+            if let Some(queued) = self.lines.get_mut(conn) {
+                queued.batch.iter_mut().for_each(&mut change);
+            }
+        }
+    }
+
+    /// Lets everything go. Returns the connections that had to be cut off because they do not read.
+    pub fn release(&mut self) -> Vec<ConnId> {
+        let mut cut = Vec::new();
+        for conn in self.touched.drain(..) {
+            let Some(queued) = self.lines.get_mut(&conn) else { continue };
+            let batch = std::mem::take(&mut queued.batch);
+            if !batch.is_empty() && !queued.line.send(batch) {
+                cut.push(conn);
+            }
+        }
+        cut
+    }
+
+    /// Drops everything that waits: its turn did not happen.
+    pub fn discard(&mut self) {
+        for conn in self.touched.drain(..) {
+            if let Some(queued) = self.lines.get_mut(&conn) {
+                queued.batch.clear();
+            }
+        }
+    }
+
+    /// Every connection writes what it has, then closes.
+    pub fn close_all(&mut self) {
+        let conns: Vec<ConnId> = self.conns().collect();
+        conns.iter().for_each(|conn| self.push(*conn, Out::Close));
+        self.release();
+        self.lines.clear();
+    }
+
+    /// All connections, in no order.
+    pub fn conns(&self) -> impl Iterator<Item = ConnId> {
+        self.lines.keys().copied()
+    }
+}
+
+#[cfg(test)]
+#[path = "outbox_tests.rs"]
+mod outbox_tests;

@@ -1,0 +1,25 @@
+//! Comparing secrets.
+
+use super::*;
+
+#[test]
+fn only_the_very_same_text_is_the_same() {
+    let cases = [
+        ("abc", "abc", true),
+        ("abc", "abd", false),
+        ("abc", "ab", false),
+        ("abc", "abc\0", false),
+        ("abc", "", false),
+        ("", "", true),
+    ];
+    for (secret, guess, expected) in cases {
+        assert_eq!(same_secret(secret.as_bytes(), guess.as_bytes()), expected, "{secret:?} {guess:?}");
+    }
+}
+
+#[test]
+fn any_of_several_will_do() {
+    let secrets = ["one".to_owned(), "two".to_owned()];
+    assert!(one_of(&secrets, "one") && one_of(&secrets, "two"));
+    assert!(!one_of(&secrets, "three") && !one_of(&[], ""));
+}

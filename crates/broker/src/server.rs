@@ -1,0 +1,130 @@
+//! The door for clients: binds an address, accepts, and starts one task per connection.
+
+use crate::conn_table::Client;
+use crate::connection::{Session, last_words, serve};
+use crate::error::ListenError;
+use crate::inbox::{Inbox, Message, Problem};
+use crate::limits::{BACKLOG_MAX, CONNECTIONS_MAX};
+use crate::process::Wanted;
+use bytes::BytesMut;
+use onceover_engine::names::ConnId;
+use onceover_wire::encode::encode_error;
+use std::io;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+use tokio::sync::mpsc::UnboundedSender;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// Pause after a failed accept: the system is out of descriptors, and trying at once would only keep it busy.
+const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
+/// Ports above the wanted one that are tried for a suggestion.
+const PORTS_TRIED: u16 = 20;
+
+/// What all connections share.
+pub struct Door {
+    /// The way to the core.
+    pub inbox: Inbox,
+    /// Secrets that open the door; none = open.
+    pub tokens: Arc<[String]>,
+    /// Where clients go whose program is wanted.
+    pub wanted: UnboundedSender<Wanted>,
+    room: Arc<Semaphore>,
+    conns_ever: AtomicU64,
+}
+
+impl Door {
+    /// A door without connections.
+    #[must_use]
+    pub fn new(inbox: Inbox, tokens: Arc<[String]>, wanted: UnboundedSender<Wanted>) -> Door {
+        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+        Door { inbox, tokens, wanted, room, conns_ever: AtomicU64::new(0) }
+    }
+
+    /// Whether a connection is still there.
+    #[must_use]
+    pub fn is_used(&self) -> bool {
+        self.room.available_permits() < CONNECTIONS_MAX
+    }
+
+    fn next_conn(&self) -> ConnId {
+        ConnId(self.conns_ever.fetch_add(1, Ordering::Relaxed) + 1)
+    }
+}
+
+/// Takes an address. Must be called inside a tokio runtime.
+///
+/// # Errors
+/// See [`ListenError`].
+pub fn bind(addr: SocketAddr) -> Result<TcpListener, ListenError> {
+    try_bind(addr).map_err(|error| match error.kind() {
+        io::ErrorKind::AddrInUse => ListenError::InUse { addr, free: free_port_near(addr) },
+        io::ErrorKind::PermissionDenied => ListenError::Denied { addr },
+        _ => ListenError::System { addr, cause: error.to_string() },
+    })
+}
+
+fn try_bind(addr: SocketAddr) -> io::Result<TcpListener> {
+    let socket = if addr.is_ipv4() { TcpSocket::new_v4()? } else { TcpSocket::new_v6()? };
+    // Elsewhere this option would let two programs share the port.
+    #[cfg(unix)]
+    socket.set_reuseaddr(true)?;
+    socket.bind(addr)?;
+    socket.listen(BACKLOG_MAX)
+}
+
+/// A port of the same host that is free now, the next ones first.
+fn free_port_near(addr: SocketAddr) -> Option<u16> {
+    let next = (1..=PORTS_TRIED).filter_map(|step| addr.port().checked_add(step));
+    let free = |port| Some(try_bind(SocketAddr::new(addr.ip(), port)).ok()?.local_addr().ok()?.port());
+    next.chain([0]).find_map(free)
+}
+
+/// Accepts until the task is aborted.
+pub async fn accept(listener: TcpListener, door: Arc<Door>) {
+    loop {
+        match listener.accept().await {
+            Ok((socket, peer)) => admit(socket, peer, &door),
+            Err(error) => {
+                tracing::warn!(%error, "a connection could not be accepted");
+                tokio::time::sleep(AFTER_FAILED_ACCEPT).await;
+            }
+        }
+    }
+}
+
+fn admit(socket: TcpStream, peer: SocketAddr, door: &Arc<Door>) {
+    let client = Arc::new(Client::new(door.next_conn(), peer));
+    match Arc::clone(&door.room).try_acquire_owned() {
+        Ok(place) => {
+            if let Ok(local) = socket.local_addr() {
+                // When nobody looks for programs any more, the broker is stopping.
+                let _ = door.wanted.send(Wanted { client: Arc::clone(&client), local });
+            }
+            tokio::spawn(serve_in(socket, client, Arc::clone(door), place));
+        }
+        Err(_full) => {
+            tokio::spawn(turn_away(socket, client, door.inbox.clone()));
+        }
+    }
+}
+
+async fn serve_in(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, place: OwnedSemaphorePermit) {
+    serve(socket, Session::new(client, door.inbox.clone(), Arc::clone(&door.tokens))).await;
+    drop(place);
+}
+
+async fn turn_away(mut socket: TcpStream, client: Arc<Client>, inbox: Inbox) {
+    let text = format!("Too many connections (max {CONNECTIONS_MAX})");
+    tracing::warn!(peer = %client.peer, "turned away: {text}");
+    let mut frame = BytesMut::new();
+    encode_error(&mut frame, None, &text);
+    if socket.write_all(&frame).await.is_ok() {
+        last_words(&mut socket).await;
+    }
+    // When the core has ended there is no window to show it.
+    let _ = inbox.send(Message::Problem(client, Problem { label: "turned away", text, bytes: Vec::new() }));
+}

@@ -1,0 +1,94 @@
+//! How many bytes an answer roughly takes, in memory and on the wire. Only bounds are made of it.
+
+use crate::outbox::Out;
+use onceover_engine::event::{Event, EventKind};
+use onceover_engine::job::Blob;
+use onceover_engine::reply::{JobRecord, Reply};
+
+/// Of anything that has no payload.
+const SMALL: usize = 128;
+/// Of a job record without its payloads.
+const RECORD: usize = 1_024;
+
+/// Of one thing to write.
+pub fn of_out(out: &Out) -> usize {
+    match out {
+        Out::Reply { reply, .. } => of_reply(reply),
+        Out::Refused { text, .. } => SMALL + text.len(),
+        Out::Hello { .. } | Out::Pong { .. } | Out::Close => SMALL,
+        Out::Event(event) => of_event(event),
+    }
+}
+
+fn of_event(event: &Event) -> usize {
+    let payload = match &event.kind {
+        EventKind::Completed { result } => result.as_ref().map_or(0, |bytes| bytes.len()),
+        EventKind::Failed { error, data, .. } => {
+            error.as_ref().map_or(0, String::len) + data.as_ref().map_or(0, of_blob)
+        }
+        EventKind::Progress { message, .. } => message.as_ref().map_or(0, String::len),
+        EventKind::Pushed
+        | EventKind::Duplicated { .. }
+        | EventKind::Pulled
+        | EventKind::Retried
+        | EventKind::Stalled { .. }
+        | EventKind::Delayed { .. }
+        | EventKind::Waiting { .. }
+        | EventKind::WaitingChildren
+        | EventKind::Removed { .. }
+        | EventKind::Paused
+        | EventKind::Resumed => 0,
+    };
+    SMALL + payload
+}
+
+fn of_reply(reply: &Reply) -> usize {
+    match reply {
+        Reply::Pulled { job, .. } => job.as_ref().map_or(SMALL, |job| of_record(&job.record)),
+        Reply::PulledBulk { jobs, .. } => SMALL + jobs.iter().map(|job| of_record(&job.record)).sum::<usize>(),
+        Reply::Job(record) | Reply::JobByCustomId(record) => of_record(record),
+        Reply::Jobs(records) | Reply::Dlq(records) => SMALL + records.iter().map(of_record).sum::<usize>(),
+        Reply::Result { result, .. } | Reply::Waited { result, .. } => SMALL + of_blob(result),
+        Reply::AddedBulk(added) => SMALL + added.len() * 64,
+        Reply::AckBulkIgnored { ignored } => SMALL + ignored.len() * 64,
+        Reply::Cleaned(ids) => SMALL + ids.len() * 48,
+        Reply::Workers(workers) => SMALL + workers.len() * RECORD,
+        Reply::Keys { keys, .. } => SMALL + keys.iter().map(|key| SMALL + key.key.len()).sum::<usize>(),
+        Reply::Queues(names) => SMALL + names.iter().map(|name| name.len()).sum::<usize>(),
+        Reply::Logs { lines, .. } => SMALL + lines.iter().map(|line| line.message.len() + 64).sum::<usize>(),
+        Reply::PriorityCounts { counts, .. } => SMALL + counts.len() * 16,
+        Reply::Progress { message, .. } => SMALL + message.as_ref().map_or(0, String::len),
+        Reply::Ok
+        | Reply::Rejected(_)
+        | Reply::Added(_)
+        | Reply::AlreadyFinalized
+        | Reply::DataOk
+        | Reply::Renewed { .. }
+        | Reply::Count(_)
+        | Reply::Worker(_)
+        | Reply::WorkerRemoved
+        | Reply::State { .. }
+        | Reply::Counts(_)
+        | Reply::LogAdded
+        | Reply::KeyOwner(_)
+        | Reply::KeysRemoved(_)
+        | Reply::Removed(_)
+        | Reply::Moved
+        | Reply::Paused(_)
+        | Reply::DlqStats { .. }
+        | Reply::StallConfig(_)
+        | Reply::Totals { .. } => SMALL,
+    }
+}
+
+fn of_record(record: &JobRecord) -> usize {
+    RECORD + of_blob(&record.job.data) + of_blob(&record.job.result)
+}
+
+/// What is only on disk is filled in before it is weighed.
+fn of_blob(blob: &Blob) -> usize {
+    match blob {
+        Blob::Here(bytes) => bytes.len(),
+        Blob::Absent | Blob::OnDisk => 0,
+    }
+}
