@@ -7,7 +7,9 @@
 use crate::conn_table::Client;
 use crate::gate::Gate;
 use crate::inbox::{CoreGone, Frame, Frames, Inbox, Message, Problem};
-use crate::limits::{LAST_WORDS_TIMEOUT, MESSAGE_FRAMES_MAX, PARTIAL_FRAME_TIMEOUT, READ_BYTES, WRITE_BYTES};
+use crate::limits::{
+    LAST_WORDS_TIMEOUT, MESSAGE_FRAMES_MAX, PARTIAL_FRAME_TIMEOUT, READ_BYTES, RELEASE_AFTER, WRITE_BYTES,
+};
 use crate::outbox::{Line, LineEnd, Out};
 use crate::weight;
 use bytes::BytesMut;
@@ -74,6 +76,8 @@ pub async fn serve(mut socket: TcpStream, session: Session) {
     }
     drop(socket);
     // When the core has ended there is nobody to be told.
+    let _ = session.inbox.send(Message::HungUp(conn));
+    tokio::time::sleep(RELEASE_AFTER).await;
     let _ = session.inbox.send(Message::Disconnected(conn));
 }
 

@@ -101,6 +101,7 @@ async fn silence_in_a_frame_ends_the_connection_and_silence_between_frames_does_
     socket.write_all(&PING[..5]).await.unwrap();
     let Message::Problem(_, problem) = next(&messages).await else { panic!("no problem was told") };
     assert_eq!(problem.label, "unfinished frame");
+    assert!(matches!(next(&messages).await, Message::HungUp(ConnId(1))));
     assert!(matches!(next(&messages).await, Message::Disconnected(ConnId(1))));
     assert_eq!(socket.read(&mut [0]).await.unwrap(), 0);
 }
@@ -111,5 +112,6 @@ async fn the_core_ends_a_connection_by_letting_go_of_its_line() {
     drop(connected(&messages).await);
     assert_eq!(timeout(PATIENCE, socket.read(&mut [0])).await.unwrap().unwrap(), 0);
     drop(socket);
+    assert!(matches!(next(&messages).await, Message::HungUp(ConnId(1))));
     assert!(matches!(next(&messages).await, Message::Disconnected(ConnId(1))));
 }

@@ -177,6 +177,10 @@ impl<S: Storage> Core<S> {
                 turn.end.changed = true;
             }
             Message::Frames(frames) => self.frames(now, frames, turn, outbox),
+            Message::HungUp(conn) => {
+                self.engine.hang_up(conn);
+                turn.end.changed = true;
+            }
             Message::Disconnected(conn) => {
                 outbox.disconnect(conn);
                 self.subscribers.unsubscribe(conn);
@@ -199,7 +203,13 @@ impl<S: Storage> Core<S> {
                 self.take_effects(turn, outbox, Some(Instant::now()));
             }
             Message::View(view) => turn.views.push(view),
-            Message::Stop => turn.end.stop = true,
+            Message::Stop => {
+                // Jobs go back as they do when their connection ends, so that a clean stop costs them no attempt.
+                for conn in outbox.conns().collect::<Vec<_>>() {
+                    self.engine.disconnect(now, conn, &mut turn.effects);
+                }
+                turn.end.stop = true;
+            }
         }
     }
 

@@ -88,6 +88,7 @@ fn size(message: &Message) -> (usize, usize) {
     match message {
         Message::Frames(frames) => (frames.frames.len(), frames.bytes),
         Message::Connected { .. }
+        | Message::HungUp(_)
         | Message::Disconnected(_)
         | Message::Problem(..)
         | Message::ProgramsFound

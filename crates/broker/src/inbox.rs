@@ -32,6 +32,8 @@ pub enum Message {
     },
     /// Frames of one connection, in order.
     Frames(Frames),
+    /// A connection will ask and be told nothing more.
+    HungUp(ConnId),
     /// A connection ended.
     Disconnected(ConnId),
     /// A client was turned away, or did something that its author should know of, outside of a frame.

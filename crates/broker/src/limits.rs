@@ -20,6 +20,9 @@ pub const BACKLOG_MAX: u32 = 1_024;
 pub const PARTIAL_FRAME_TIMEOUT: Duration = Duration::from_secs(60);
 /// How long the last answer of a connection that we close may take to leave, and how long its rest is read away.
 pub const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long after its end a connection's jobs are released. Long enough that a worker which is killed together with the
+/// broker leaves its jobs active in the file, so that the restart counts the attempt; too short for anyone to wait for.
+pub const RELEASE_AFTER: Duration = Duration::from_millis(20);
 /// Free bytes offered to each read of a socket.
 pub const READ_BYTES: usize = 64 * 1024;
 /// Encoded bytes after which the write loop writes before it takes more replies.

@@ -150,10 +150,15 @@ impl Engine {
         self.settle(now, effects);
     }
 
-    /// A connection has ended: its parked requests are dropped, its jobs released by delivery (protocol-core.md 2.5).
-    pub fn disconnect(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
+    /// A connection will ask and be told nothing more: its parked requests are dropped, its workers are no longer listed.
+    pub fn hang_up(&mut self, conn: ConnId) {
         self.drop_parked_of(conn);
         self.workers.disconnect(conn);
+    }
+
+    /// A connection has ended: besides `hang_up`, its jobs are released by delivery (protocol-core.md 2.5).
+    pub fn disconnect(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
+        self.hang_up(conn);
         self.release_taken_by(conn, now);
         self.settle(now, effects);
     }

@@ -195,6 +195,8 @@ impl Engine {
         for queue in idle {
             let name = self.queues.get(queue).name.clone();
             self.queues.forget(queue);
+            // A job that became ready may have been dropped in the same step.
+            self.woken.retain(|other| *other != queue);
             self.keys.forget_freed(queue);
             self.dirty.queue(&name);
         }

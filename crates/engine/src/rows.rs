@@ -40,7 +40,10 @@ impl Engine {
         self.dirty = crate::dirty::Dirty::default();
         self.drop_ended_keys(now);
         for key in were_active {
-            self.recover_active(key, now, effects);
+            // What the end of an earlier one brought about may have replaced this one.
+            if self.jobs.get(key).is_some() {
+                self.recover_active(key, now, effects);
+            }
         }
         Ok(())
     }
