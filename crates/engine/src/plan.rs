@@ -182,12 +182,12 @@ impl Engine {
             _ => None,
         };
         let returns = matches!(action, Action::ReturnOwner(_) | Action::Extend { .. });
-        let data_lost = returns || matches!(action, Action::RefuseButExtend { .. });
+        // A hash is of the data: whoever has the same hash has the same data, however it was written.
+        let other_data = |job: &Job| !entry.from_hash && job.fingerprint != fingerprint(add);
         let facts = Facts {
-            data_differs: data_lost
-                && self.jobs.get(entry.owner).is_some_and(|job| job.fingerprint != fingerprint(add)),
+            data_differs: returns && self.jobs.get(entry.owner).is_some_and(other_data),
             key_not_taken: false,
-            job_id_not_used: data_lost && add.spec.custom_id.is_some(),
+            job_id_not_used: returns && add.spec.custom_id.is_some(),
         };
         let job = (returns || matches!(action, Action::Keep { .. })).then(|| entry.owner_id.clone());
         let job_key = job.is_some().then_some(entry.owner);

@@ -45,4 +45,8 @@ counts: AddCounts,
 /**
  * Adds the log could not keep up with since start.
  */
-notLogged: number, };
+notLogged: number, 
+/**
+ * Said when a search did not look at everything.
+ */
+note?: string, };

@@ -9,6 +9,10 @@ const RETRY_MS = [500, 1000, 2000, 3000, 5000];
 
 export function httpHost(): Host {
   const session = openSession();
+  // The printed link pasted into a page that is open already only changes the fragment.
+  addEventListener('hashchange', () => {
+    if (tokenInAddress()) void openSession().then(() => location.reload());
+  });
   return {
     async rpc(request) {
       await session;
@@ -24,9 +28,13 @@ export function httpHost(): Host {
   };
 }
 
+function tokenInAddress(): string | undefined {
+  return /^#token=([^&]+)/.exec(location.hash)?.[1];
+}
+
 /** Trades the token in the fragment for the session cookie. Without a token an earlier cookie may still do. */
 async function openSession(): Promise<void> {
-  const token = /^#token=([^&]+)/.exec(location.hash)?.[1];
+  const token = tokenInAddress();
   if (!token) return;
   history.replaceState(null, '', location.pathname + location.search);
   // A refused or failed exchange shows itself at the first request, as 401 or as an unreachable broker.

@@ -29,7 +29,7 @@ export function overview(over: Partial<Overview> = {}): Overview {
     broker: { state: 'listening' },
     host: '127.0.0.1',
     port: 6789,
-    dataFile: '/home/ada/.local/share/onceover/onceover.db',
+    dataFile: '~/.local/share/onceover/onceover.db',
     dataBytes: 3_250_585,
     startedAt: NOW - 3_600_000,
     counts: { adds: 12_431, keys: 187, jobs: 946, queues: 6, clients: 4, attention: 3 },

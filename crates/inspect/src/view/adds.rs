@@ -29,6 +29,10 @@ pub struct AddsPage {
     pub counts: AddCounts,
     /// Adds the log could not keep up with since start.
     pub not_logged: u64,
+    /// Said when a search did not look at everything.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, ts(optional))]
+    pub note: Option<String>,
 }
 
 /// Numbers at the chips above the log.

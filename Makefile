@@ -1,0 +1,44 @@
+# Every task of this project. `make help` lists them from the comments after the target names.
+
+TARGET := $(or $(CARGO_TARGET_DIR),target)
+PYTHON := $(TARGET)/venv/bin/python
+TAURI := ui/node_modules/.bin/tauri
+UI_SOURCES := $(shell find ui/src ui/public ui/index.html ui/package.json ui/package-lock.json ui/vite.config.ts -type f 2>/dev/null)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup setup-headless setup-test run dev headless test build package
+
+help: ## lists the tasks
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup: ## installs what is missing to build and run (system packages by name, packages of the front end)
+	@scripts/setup
+
+setup-test: ## the same, and what the tests need: a browser, a virtual display, the official clients
+	@scripts/setup test
+
+run: setup ui/dist/index.html ## builds and opens the window, on a broker at 127.0.0.1:6789
+	cargo run --bin onceover $(if $(ARGS),-- $(ARGS))
+
+setup-headless:
+	@scripts/setup headless
+
+headless: setup-headless ui/dist/index.html ## builds and runs the broker without a window; its page is at the printed address
+	cargo run --package onceover-headless --bin onceoverd $(if $(ARGS),-- $(ARGS))
+
+dev: setup ## opens the window with a front end that reloads while you edit
+	$(TAURI) dev
+
+test: setup-test ## everything that has to be green; STAGES="kill window" runs only these, in the order of tests/run.py
+	@$(PYTHON) tests/run.py $(STAGES)
+
+build: setup ui/dist/index.html ## optimised programs in target/release: onceover and onceoverd
+	cargo build --release --workspace --bins
+
+package: setup ## a Debian package of the window program, in target/release/bundle/deb
+	$(TAURI) build --bundles deb
+
+# The window program carries the built front end inside, so this comes before cargo.
+ui/dist/index.html: $(UI_SOURCES)
+	@npm --prefix ui run build
+	@touch $@

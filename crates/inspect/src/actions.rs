@@ -1,0 +1,303 @@
+//! What the window does: each action is an engine command on the path that clients' commands take, and its outcome in words.
+//!
+//! A refusal that must be expected is an `ActionResult` with `ok: false`; `Failure` is for requests that got no answer.
+
+use crate::adds::{can_replay, whole_data};
+use crate::explain::sentence;
+use crate::job_detail::retry_refusal;
+use crate::request::{KeyRef, NewAdd};
+use crate::send;
+use crate::view::{ActionResult, Failure, FailureCode, RefusalCode};
+use crate::words::{ago, code, short_id};
+use onceover_broker::activity::{AddEntry, AddSource};
+use onceover_broker::{BrokerDown, BrokerHandle, BrokerStatus, CoreView};
+use onceover_engine::command::{Add, Command};
+use onceover_engine::names::{JobId, JobKey};
+use onceover_engine::reply::Reply;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+type Outcome = Result<ActionResult, Failure>;
+
+/// Newest entries of the log among which an action looks for its own.
+const OWN_ADD_SCAN_MAX: usize = 10_000;
+
+/// A question or action that got no answer from the core.
+pub fn down(broker: &BrokerHandle, error: &BrokerDown) -> Failure {
+    let ended = matches!(broker.status(), BrokerStatus::Stopped | BrokerStatus::Failed { .. });
+    let code = if ended { FailureCode::NotRunning } else { FailureCode::Internal };
+    Failure { code, message: error.to_string() }
+}
+
+/// What became of a command.
+enum Done {
+    Yes,
+    /// With the refusal's text.
+    No(String),
+}
+
+async fn act(broker: &BrokerHandle, command: Command) -> Result<Done, Failure> {
+    match broker.act(command).await {
+        Ok(Reply::Rejected(why)) => Ok(Done::No(why.to_string())),
+        Ok(_) => Ok(Done::Yes),
+        Err(BrokerDown::Storage { message }) => Ok(Done::No(format!("Storage error: {message}"))),
+        Err(error) => Err(down(broker, &error)),
+    }
+}
+
+async fn look<T: Send + 'static>(
+    broker: &BrokerHandle,
+    question: impl FnOnce(&CoreView<'_>) -> T + Send + 'static,
+) -> Result<T, Failure> {
+    broker.view(question).await.map_err(|error| down(broker, &error))
+}
+
+fn done(message: String) -> ActionResult {
+    ActionResult { ok: true, message, code: None, detail: None, job_id: None, seq: None, undo: None, revision: 0 }
+}
+
+fn refused(code: RefusalCode, message: String) -> ActionResult {
+    ActionResult { ok: false, code: Some(code), ..done(message) }
+}
+
+/// Fills in the state after the action.
+async fn finished(broker: &BrokerHandle, result: ActionResult) -> Outcome {
+    let revision = look(broker, |core| core.revision).await?;
+    Ok(ActionResult { revision, ..result })
+}
+
+/// Frees a key, if owner and generation are still what was on the screen.
+pub async fn release_key(broker: &BrokerHandle, key: KeyRef) -> Outcome {
+    let command = Command::ReleaseKey {
+        queue: Arc::from(&*key.queue),
+        key: Arc::from(&*key.key),
+        owner: JobId::parse(&key.owner_id),
+        generation: JobKey(key.generation),
+    };
+    let result = match act(broker, command).await? {
+        Done::Yes => {
+            let message = format!("Released {}.", code(&key.key));
+            ActionResult { job_id: Some(key.owner_id.clone()), undo: Some(key), ..done(message) }
+        }
+        Done::No(text) => look(broker, move |core| release_refused(core, &key, text)).await?,
+    };
+    finished(broker, result).await
+}
+
+/// Says what the key is now, for whoever saw something older.
+fn release_refused(core: &CoreView<'_>, key: &KeyRef, text: String) -> ActionResult {
+    let Some(entry) = core.engine.key(&key.queue, &key.key, core.now) else {
+        return refused(RefusalCode::Gone, format!("{} is free already; nothing was done.", code(&key.key)));
+    };
+    if entry.owner == JobKey(key.generation) {
+        return refused(RefusalCode::NotPossible, text);
+    }
+    let since = ago(core.now.since(entry.registered_at));
+    let owner = short_id(&entry.owner_id);
+    let message =
+        format!("This key changed while you looked: it belongs to {owner}, which took it {since}. Nothing was done.");
+    ActionResult { job_id: Some(entry.owner_id.to_string()), ..refused(RefusalCode::Changed, message) }
+}
+
+/// Puts a released key back.
+pub async fn restore_key(broker: &BrokerHandle, key: KeyRef) -> Outcome {
+    let command = Command::RestoreKey {
+        queue: Arc::from(&*key.queue),
+        key: Arc::from(&*key.key),
+        generation: JobKey(key.generation),
+    };
+    let result = match act(broker, command).await? {
+        Done::Yes => {
+            let owner = short_id(&JobId::parse(&key.owner_id));
+            ActionResult { job_id: Some(key.owner_id), ..done(format!("{} belongs to {owner} again.", code(&key.key))) }
+        }
+        Done::No(text) => look(broker, move |core| restore_refused(core, &key, &text)).await?,
+    };
+    finished(broker, result).await
+}
+
+fn restore_refused(core: &CoreView<'_>, key: &KeyRef, text: &str) -> ActionResult {
+    match core.engine.key(&key.queue, &key.key, core.now) {
+        Some(entry) => {
+            let owner = short_id(&entry.owner_id);
+            let message = format!("{} cannot be put back: it belongs to {owner} now.", code(&key.key));
+            ActionResult { job_id: Some(entry.owner_id.to_string()), ..refused(RefusalCode::KeyTaken, message) }
+        }
+        None => refused(RefusalCode::NotPossible, format!("{} cannot be put back. {text}.", code(&key.key))),
+    }
+}
+
+/// Sends a logged add again, with the same options and payload.
+pub async fn replay_add(broker: &BrokerHandle, seq: u64) -> Outcome {
+    let logged = look(broker, move |core| core.activity.get(seq).map(|entry| replayable(core, entry))).await?;
+    let add = match logged {
+        None => Err(refused(RefusalCode::Gone, format!("Add #{seq} is not in the log any more."))),
+        Some(logged) => logged,
+    };
+    match add {
+        Ok(add) => push(broker, add, Some(seq)).await,
+        Err(refusal) => finished(broker, refusal).await,
+    }
+}
+
+fn replayable(core: &CoreView<'_>, entry: &AddEntry) -> Result<Add, ActionResult> {
+    let data = whole_data(core, entry);
+    let can = can_replay(entry, data.is_some());
+    match (entry.decided(), can.reason) {
+        (Some(record), None) => Ok(Add { spec: record.spec.clone(), data }),
+        (Some(_), Some(reason)) => Err(refused(RefusalCode::PayloadNotKept, reason)),
+        (None, reason) => Err(refused(RefusalCode::NotPossible, reason.unwrap_or_default())),
+    }
+}
+
+/// Adds a job from the window.
+pub async fn send_add(broker: &BrokerHandle, new: &NewAdd) -> Outcome {
+    match send::add(new) {
+        Ok(add) => push(broker, add, None).await,
+        Err(text) => finished(broker, refused(RefusalCode::Rejected, text)).await,
+    }
+}
+
+async fn push(broker: &BrokerHandle, add: Add, replay_of: Option<u64>) -> Outcome {
+    let spec = Arc::clone(&add.spec);
+    let reply = act(broker, Command::Push { add, replay_of }).await?;
+    let found = move |core: &CoreView<'_>| {
+        let is_own = |entry: &&AddEntry| {
+            let record = entry.decided();
+            matches!(entry.source, AddSource::Window)
+                && record.is_some_and(|record| Arc::ptr_eq(&record.spec, &spec) && record.replay_of == replay_of)
+        };
+        let own = core.activity.iter().take(OWN_ADD_SCAN_MAX).find(is_own);
+        own.and_then(|entry| Some((entry.seq, sentence(entry.decided()?), entry.decided()?.decision.job.clone())))
+    };
+    let logged = look(broker, found).await?;
+    let (seq, why, job) = logged.map_or((None, None, None), |(seq, why, job)| (Some(seq), Some(why), job));
+    let result = match reply {
+        Done::Yes => done(why.unwrap_or_else(|| "Added.".to_owned())),
+        Done::No(text) => ActionResult { detail: why, ..refused(RefusalCode::Rejected, text) },
+    };
+    finished(broker, ActionResult { seq, job_id: job.map(|id| id.to_string()), ..result }).await
+}
+
+/// Puts a finished job back to waiting.
+pub async fn retry_job(broker: &BrokerHandle, id: String) -> Outcome {
+    let job = JobId::parse(&id);
+    let shown = short_id(&job);
+    let result = match act(broker, Command::RetryJob { id: job.clone() }).await? {
+        Done::Yes => ActionResult { job_id: Some(id), ..done(format!("{shown} waits again.")) },
+        Done::No(text) => look(broker, move |core| retry_refused(core, &job, &text)).await?,
+    };
+    finished(broker, result).await
+}
+
+fn retry_refused(core: &CoreView<'_>, id: &JobId, text: &str) -> ActionResult {
+    let Some(job) = core.engine.job(id) else { return gone(id) };
+    let holder = job.key_text().and_then(|key| core.engine.key(&job.spec.queue, key, core.now));
+    let reason = retry_refusal(core, job).unwrap_or_else(|| format!("{text}."));
+    let message = format!("Could not retry {}: {reason}", short_id(id));
+    match holder.filter(|entry| entry.owner != job.key && !job.is_live()) {
+        Some(entry) => {
+            ActionResult { job_id: Some(entry.owner_id.to_string()), ..refused(RefusalCode::KeyTaken, message) }
+        }
+        None => refused(RefusalCode::NotPossible, message),
+    }
+}
+
+fn gone(id: &JobId) -> ActionResult {
+    refused(RefusalCode::Gone, format!("There is no job {} any more.", short_id(id)))
+}
+
+/// Removes a job, and with it the key it holds.
+pub async fn remove_job(broker: &BrokerHandle, id: String) -> Outcome {
+    let job = JobId::parse(&id);
+    let message = format!("Removed {}.", short_id(&job));
+    let why = "It is active: a worker has it.";
+    change_job(broker, Command::RemoveJob { id: job.clone() }, job, message, why).await
+}
+
+/// Makes a delayed job runnable now.
+pub async fn promote_job(broker: &BrokerHandle, id: String) -> Outcome {
+    let job = JobId::parse(&id);
+    let message = format!("{} may run now.", short_id(&job));
+    let why = "Only delayed jobs can be run now.";
+    change_job(broker, Command::Promote { id: job.clone() }, job, message, why).await
+}
+
+async fn change_job(broker: &BrokerHandle, command: Command, id: JobId, message: String, why: &'static str) -> Outcome {
+    let result = match act(broker, command).await? {
+        Done::Yes => ActionResult { job_id: Some(id.to_string()), ..done(message) },
+        Done::No(text) => {
+            let refusal = move |core: &CoreView<'_>| match core.engine.job(&id) {
+                None => gone(&id),
+                Some(_) => ActionResult { detail: Some(text), ..refused(RefusalCode::NotPossible, why.to_owned()) },
+            };
+            look(broker, refusal).await?
+        }
+    };
+    finished(broker, result).await
+}
+
+/// Stops handing out jobs of a queue.
+pub async fn pause_queue(broker: &BrokerHandle, queue: String) -> Outcome {
+    let message = format!("{} is paused: its jobs wait, adds are accepted.", code(&queue));
+    change_queue(broker, queue, message, |queue| Command::Pause { queue }).await
+}
+
+/// Hands out jobs of a queue again.
+pub async fn resume_queue(broker: &BrokerHandle, queue: String) -> Outcome {
+    let message = format!("{} hands out jobs again.", code(&queue));
+    change_queue(broker, queue, message, |queue| Command::Resume { queue }).await
+}
+
+/// Only of a queue that is there: a client may pause one that is to come, but the window shows what is.
+async fn change_queue(
+    broker: &BrokerHandle,
+    queue: String,
+    message: String,
+    command: fn(Arc<str>) -> Command,
+) -> Outcome {
+    let name: Arc<str> = Arc::from(queue);
+    let asked = Arc::clone(&name);
+    let known = look(broker, move |core| core.engine.queues().iter().any(|queue| queue.name == asked)).await?;
+    if !known {
+        let message = format!("There is no queue {} any more.", code(&name));
+        return finished(broker, refused(RefusalCode::Gone, message)).await;
+    }
+    let result = match act(broker, command(name)).await? {
+        Done::Yes => done(message),
+        Done::No(text) => refused(RefusalCode::NotPossible, text),
+    };
+    finished(broker, result).await
+}
+
+/// Listens for clients on another port of the same host.
+pub async fn use_port(broker: &BrokerHandle, port: u16) -> Outcome {
+    match wanted(broker) {
+        Some(addr) => listen(broker, SocketAddr::new(addr.ip(), port)).await,
+        None => finished(broker, done(String::new())).await,
+    }
+}
+
+/// Tries the wanted address once more.
+pub async fn retry_port(broker: &BrokerHandle) -> Outcome {
+    match wanted(broker) {
+        Some(addr) => listen(broker, addr).await,
+        None => finished(broker, done(String::new())).await,
+    }
+}
+
+/// The address that is or should be open; none when the broker has ended, which the next question then says.
+fn wanted(broker: &BrokerHandle) -> Option<SocketAddr> {
+    match broker.status() {
+        BrokerStatus::Listening { addr } | BrokerStatus::NotListening { wanted: addr, .. } => Some(addr),
+        BrokerStatus::Failed { .. } | BrokerStatus::Stopped => None,
+    }
+}
+
+async fn listen(broker: &BrokerHandle, addr: SocketAddr) -> Outcome {
+    let result = match broker.listen(addr) {
+        Ok(bound) => done(format!("Clients can connect at {bound}.")),
+        Err(error) => refused(RefusalCode::NotPossible, error.to_string()),
+    };
+    finished(broker, result).await
+}

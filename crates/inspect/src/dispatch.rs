@@ -1,0 +1,198 @@
+//! `Inspector`: one door for every question and action of a window, whatever host it runs in. JSON in, JSON out.
+//!
+//! Questions run as short closures on the core thread and give plain owned data; JSON is made afterwards, off that thread.
+
+use crate::actions::{self, down};
+use crate::overview::{self, AttentionCount, Closed};
+use crate::request::{KeyRef, Request};
+use crate::view::{Changed, Failure, FailureCode, Reply};
+use crate::{adds, clients, job_detail, jobs, key_detail, keys, queues};
+use onceover_broker::{BrokerHandle, CoreView};
+use serde_json::Value;
+
+/// Answers windows. Cheap to clone.
+#[derive(Clone)]
+pub struct Inspector {
+    source: Source,
+    attention: AttentionCount,
+}
+
+#[derive(Clone)]
+enum Source {
+    Broker(BrokerHandle),
+    Closed(Box<Closed>),
+}
+
+impl Inspector {
+    /// For a broker, whether it listens or not.
+    #[must_use]
+    pub fn new(broker: BrokerHandle) -> Inspector {
+        Inspector { source: Source::Broker(broker), attention: AttentionCount::default() }
+    }
+
+    /// For a host whose broker could not be opened: the overview says why, everything else is `NotRunning`.
+    #[must_use]
+    pub fn closed(closed: Closed) -> Inspector {
+        Inspector { source: Source::Closed(Box::new(closed)), attention: AttentionCount::default() }
+    }
+
+    /// Carries out one request.
+    ///
+    /// # Errors
+    /// It makes no sense, what it names is not there, or the broker does not run.
+    pub async fn call(&self, request: Value) -> Result<Value, Failure> {
+        let reply = self.answer(parsed(request)?).await?;
+        serde_json::to_value(&reply).map_err(|error| failure(FailureCode::Internal, error.to_string()))
+    }
+
+    /// The hint that goes with a revision.
+    #[must_use]
+    pub fn changed(&self, revision: u64) -> Changed {
+        let now = match &self.source {
+            Source::Broker(broker) => broker.now().0,
+            Source::Closed(closed) => closed.at,
+        };
+        Changed { revision, now }
+    }
+
+    async fn answer(&self, request: Request) -> Result<Reply, Failure> {
+        let broker = match (&self.source, &request) {
+            (Source::Closed(closed), Request::Overview) => {
+                return Ok(Reply::Overview(Box::new(overview::of_closed(closed))));
+            }
+            (Source::Closed(closed), _) => return Err(failure(FailureCode::NotRunning, closed.message.clone())),
+            (Source::Broker(broker), _) => broker,
+        };
+        match request {
+            Request::Overview => Ok(Reply::Overview(Box::new(self.overview(broker).await))),
+            Request::Adds(query) => {
+                let question = adds::question(&query)?;
+                let found = view(broker, move |core| adds::find(core, &question)).await?;
+                Ok(Reply::Adds(adds::page(found)))
+            }
+            Request::Add { seq } => {
+                let found = view(broker, move |core| adds::find_one(core, seq)).await?;
+                let found = found.ok_or_else(|| not_found(format!("Add #{seq} is not in the log any more.")))?;
+                Ok(Reply::Add(Box::new(adds::detail(found))))
+            }
+            Request::Keys(query) => {
+                let question = keys::question(&query)?;
+                view(broker, move |core| keys::page(core, &question)).await.map(Reply::Keys)
+            }
+            Request::Key { queue, key } => {
+                let gone = no_key(&key);
+                let found = view(broker, move |core| key_detail::find(core, &queue, &key)).await?;
+                found.map(|found| Reply::Key(Box::new(found))).ok_or(gone)
+            }
+            Request::ReleasePreview { queue, key } => {
+                let gone = no_key(&key);
+                let found = view(broker, move |core| key_detail::find_preview(core, &queue, &key)).await?;
+                found.map(Reply::ReleasePreview).ok_or(gone)
+            }
+            Request::Jobs(query) => {
+                let question = jobs::question(&query)?;
+                view(broker, move |core| jobs::page(core, &question)).await.map(Reply::Jobs)
+            }
+            Request::Job { id } => {
+                let gone = not_found(format!("There is no job {} any more.", crate::words::code(&id)));
+                let found = view(broker, move |core| job_detail::find(core, &id)).await?;
+                found.map(|found| Reply::Job(Box::new(found))).ok_or(gone)
+            }
+            Request::Queues => view(broker, queues::view).await.map(Reply::Queues),
+            Request::Clients => view(broker, clients::view).await.map(Reply::Clients),
+            action => act(broker, action).await,
+        }
+    }
+
+    async fn overview(&self, broker: &BrokerHandle) -> crate::view::Overview {
+        let attention = self.attention.clone();
+        let found = broker.view(move |core| overview::of_core(core, &attention)).await;
+        found.map_or_else(|_| overview::of_ended(broker), |found| overview::with_handle(found, broker))
+    }
+}
+
+/// Every request that changes something.
+async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> {
+    let result = match request {
+        Request::ReleaseKey(key) => actions::release_key(broker, named(key)?).await?,
+        Request::RestoreKey(key) => actions::restore_key(broker, named(key)?).await?,
+        Request::ReplayAdd { seq } => actions::replay_add(broker, seq).await?,
+        Request::RetryJob { id } => actions::retry_job(broker, id).await?,
+        Request::RemoveJob { id } => actions::remove_job(broker, id).await?,
+        Request::PromoteJob { id } => actions::promote_job(broker, id).await?,
+        Request::PauseQueue { queue } => actions::pause_queue(broker, queue).await?,
+        Request::ResumeQueue { queue } => actions::resume_queue(broker, queue).await?,
+        Request::SendAdd(new) => actions::send_add(broker, &new).await?,
+        Request::UsePort { port: 0 } => {
+            return Err(failure(FailureCode::BadRequest, "port: must be 1 to 65535".to_owned()));
+        }
+        Request::UsePort { port } => actions::use_port(broker, port).await?,
+        Request::RetryPort => actions::retry_port(broker).await?,
+        Request::Overview
+        | Request::Adds(_)
+        | Request::Add { .. }
+        | Request::Keys(_)
+        | Request::Key { .. }
+        | Request::ReleasePreview { .. }
+        | Request::Jobs(_)
+        | Request::Job { .. }
+        | Request::Queues
+        | Request::Clients => unreachable!("questions are answered before actions are looked at"),
+    };
+    Ok(Reply::Action(Box::new(result)))
+}
+
+async fn view<T: Send + 'static>(
+    broker: &BrokerHandle,
+    question: impl FnOnce(&CoreView<'_>) -> T + Send + 'static,
+) -> Result<T, Failure> {
+    broker.view(question).await.map_err(|error| down(broker, &error))
+}
+
+/// An action on a key names the key, so that an empty form releases nothing.
+fn named(key: KeyRef) -> Result<KeyRef, Failure> {
+    let missing = [("queue", &key.queue), ("key", &key.key)].into_iter().find(|(_, text)| text.is_empty());
+    match missing {
+        Some((field, _)) => Err(failure(FailureCode::BadRequest, format!("{field}: must not be empty"))),
+        None => Ok(key),
+    }
+}
+
+/// The request in a JSON value, or what is wrong with it and where.
+fn parsed(value: Value) -> Result<Request, Failure> {
+    let bad = |message: String| failure(FailureCode::BadRequest, message);
+    let Value::Object(members) = &value else { return Err(bad("the request must be an object".to_owned())) };
+    if !members.get("type").is_some_and(Value::is_string) {
+        return Err(bad("type: must name the request".to_owned()));
+    }
+    serde_json::from_value(value.clone()).map_err(|error| {
+        let text = error.to_string();
+        let field = members.keys().filter(|name| *name != "type").find(|name| changes_error(&value, name, &text));
+        bad(field.map_or_else(|| text.clone(), |field| format!("{field}: {text}")))
+    })
+}
+
+/// The decoder of a tagged enum does not say which field it failed at. It is the one without which the error is another.
+fn changes_error(value: &Value, name: &str, text: &str) -> bool {
+    let mut without = value.clone();
+    if let Value::Object(members) = &mut without {
+        members.remove(name);
+    }
+    serde_json::from_value::<Request>(without).err().is_none_or(|error| error.to_string() != text)
+}
+
+fn failure(code: FailureCode, message: String) -> Failure {
+    Failure { code, message }
+}
+
+fn not_found(message: String) -> Failure {
+    failure(FailureCode::NotFound, message)
+}
+
+fn no_key(key: &str) -> Failure {
+    not_found(format!("{} is free: no job holds it any more.", crate::words::code(key)))
+}
+
+#[cfg(test)]
+#[path = "dispatch_tests.rs"]
+mod dispatch_tests;

@@ -1,0 +1,164 @@
+//! One job in full: its payload and result as text, its times, errors, timeline, logs, and what can be done with it now.
+
+use crate::adds::{job_data, shown};
+use crate::asked::options;
+use crate::attention::{Looker, ended_at};
+use crate::jobs::{error, row};
+use crate::key_detail::worker;
+use crate::limits::{JOB_ADDS_MAX, LOG_SCAN_MAX};
+use crate::record::record;
+use crate::view::{Action, Can, JobDetail, JobError, LogLine, Text, TimeEntry, TimelineEntry};
+use crate::words;
+use crate::words::short_id;
+use onceover_broker::CoreView;
+use onceover_engine::command::{Payload, StateName};
+use onceover_engine::job::{Blob, Job};
+use onceover_engine::names::JobId;
+
+/// Runs on the core thread. None when there is no such job.
+pub fn find(core: &CoreView<'_>, id: &str) -> Option<JobDetail> {
+    let job = core.engine.job(&JobId::parse(id))?;
+    let rare = job.spec.rare.as_deref();
+    let ids = |ids: &[JobId]| ids.iter().map(ToString::to_string).collect();
+    let data = job_data(core, job.key);
+    let result = result(core, job);
+    Some(JobDetail {
+        revision: core.revision,
+        now: core.now.0,
+        row: row(core, job),
+        priority: job.priority,
+        options: options(&job.spec),
+        times: times(core, job),
+        parent_id: rare.and_then(|rare| rare.parent_id.as_ref()).map(ToString::to_string),
+        children_ids: rare.map_or_else(Vec::new, |rare| ids(&rare.children_ids)),
+        worker: worker(core, &Looker::new(core), job).map(|worker| worker.name),
+        progress: progress(job),
+        raw: record(core, job, data.as_deref(), result.as_deref()),
+        data: data.as_deref().map_or_else(nothing, |data| shown(data, data.len())),
+        result: result.as_deref().map(|result| shown(result, result.len())),
+        errors: errors(job),
+        timeline: timeline(core, job),
+        logs: job.rare().map_or_else(Vec::new, |rare| rare.logs.iter().map(log_line).collect()),
+        can: vec![can_retry(core, job), can_remove(job), can_promote(core, job)],
+    })
+}
+
+fn nothing() -> Text {
+    Text { text: String::new(), bytes: 0, complete: true }
+}
+
+fn result(core: &CoreView<'_>, job: &Job) -> Option<Payload> {
+    match &job.result {
+        Blob::Absent => None,
+        Blob::Here(result) => Some(result.clone()),
+        Blob::OnDisk => core.result(job.key).ok().flatten(),
+    }
+}
+
+fn times(core: &CoreView<'_>, job: &Job) -> Vec<TimeEntry> {
+    let delayed = job.state_name(core.now) == StateName::Delayed;
+    let beats = job.delivery.is_some() && job.started_at != Some(job.last_heartbeat);
+    let times = [
+        ("created", Some(job.created_at)),
+        ("runs", Some(job.run_at).filter(|_| delayed)),
+        ("started", job.started_at),
+        ("last sign of life", Some(job.last_heartbeat).filter(|_| beats)),
+        ("ended", (!job.is_live()).then(|| ended_at(job))),
+    ];
+    let known = times.into_iter().filter_map(|(label, at)| Some((label, at?)));
+    known.map(|(label, at)| TimeEntry { label: label.to_owned(), at: at.0 }).collect()
+}
+
+fn progress(job: &Job) -> Option<String> {
+    let message = job.rare().and_then(|rare| rare.progress_message.as_deref());
+    match message {
+        Some(message) => Some(format!("{} %: {message}", job.progress)),
+        None => (job.progress > 0.0).then(|| format!("{} %", job.progress)),
+    }
+}
+
+/// Newest attempt first. A stack is kept of the last failure only.
+fn errors(job: &Job) -> Vec<JobError> {
+    let Some(rare) = job.rare() else { return Vec::new() };
+    let stack = rare.stacktrace.join("\n");
+    let attempts = rare.failed_attempts.iter().rev().enumerate().map(|(at, failed)| JobError {
+        attempt: failed.attempt,
+        at: Some(failed.failed_at.0),
+        message: failed.error.clone().unwrap_or_else(|| failed.reason.as_str().to_owned()),
+        stack: if at == 0 { stack.clone() } else { String::new() },
+    });
+    let mut errors: Vec<JobError> = attempts.collect();
+    if errors.is_empty()
+        && let Some(message) = error(job)
+    {
+        let at = job.failure().map(|failure| failure.entered_at.0);
+        errors.push(JobError { attempt: job.attempts, at, message: message.to_owned(), stack });
+    }
+    errors
+}
+
+/// The steps of its life, and the adds that were decided with it, by time.
+fn timeline(core: &CoreView<'_>, job: &Job) -> Vec<TimelineEntry> {
+    let mut entries: Vec<TimelineEntry> = job
+        .timeline()
+        .into_iter()
+        .map(|step| TimelineEntry {
+            at: step.at.0,
+            label: step.state.as_str().to_owned(),
+            text: match (step.attempt, step.error) {
+                (Some(attempt), Some(error)) => format!("Attempt {attempt}: {error}"),
+                (Some(attempt), None) => format!("Attempt {attempt}."),
+                (None, error) => error.unwrap_or_default(),
+            },
+            add_seq: None,
+        })
+        .collect();
+    let of_job = core.activity.iter().take(LOG_SCAN_MAX).filter_map(|entry| {
+        let record = entry.decided()?;
+        let met = record.decision.owner.as_ref().is_some_and(|owner| owner.key == job.key);
+        (record.decision.job_key == Some(job.key) || met).then_some((entry.seq, record))
+    });
+    entries.extend(of_job.take(JOB_ADDS_MAX).map(|(seq, record)| TimelineEntry {
+        at: record.at.0,
+        label: words::chip_word(words::chip(words::decision(record.decision.code))).to_owned(),
+        text: crate::explain::sentence(record),
+        add_seq: Some(seq),
+    }));
+    entries.sort_by_key(|entry| entry.at);
+    entries
+}
+
+fn log_line(line: &onceover_engine::job::LogLine) -> LogLine {
+    LogLine { at: Some(line.at.0), level: line.level.clone(), text: line.message.clone() }
+}
+
+fn can(action: Action, reason: Option<String>) -> Can {
+    Can { action, allowed: reason.is_none(), reason }
+}
+
+/// Why a job cannot come back to waiting now.
+pub fn retry_refusal(core: &CoreView<'_>, job: &Job) -> Option<String> {
+    if job.is_live() {
+        let state = job.state_name(core.now).as_str();
+        return Some(format!("It is {state}; only completed and failed jobs can be retried."));
+    }
+    let holder = job.key_text().and_then(|key| core.engine.key(&job.spec.queue, key, core.now))?;
+    let lives = core.engine.job_by_key(holder.owner).is_some_and(Job::is_live);
+    (lives && holder.owner != job.key)
+        .then(|| format!("Its key {} belongs to {} now.", words::code(&holder.key), short_id(&holder.owner_id)))
+}
+
+fn can_retry(core: &CoreView<'_>, job: &Job) -> Can {
+    can(Action::Retry, retry_refusal(core, job))
+}
+
+fn can_remove(job: &Job) -> Can {
+    let active = job.delivery.is_some();
+    can(Action::Remove, active.then(|| "It is active: a worker has it. Wait until it ends.".to_owned()))
+}
+
+fn can_promote(core: &CoreView<'_>, job: &Job) -> Can {
+    let state = job.state_name(core.now);
+    let reason = format!("It is {}; only delayed jobs can be run now.", state.as_str());
+    can(Action::Promote, (state != StateName::Delayed).then_some(reason))
+}

@@ -1,0 +1,130 @@
+//! Custom job ids of unfinished jobs, listed like keys: they are keys too, broker-wide, and end with their job.
+//!
+//! The engine keeps no list of them, so a bounded number of live jobs is looked at.
+
+use crate::filter::{Row, id_is};
+use crate::keys::{Field, Question, strategy};
+use crate::limits::JOB_ID_SCAN_MAX;
+use crate::order::Rank;
+use crate::payload::Needle;
+use crate::request::KeysSort;
+use crate::view::{KeyCounts, KeyKind, KeyRow, KeysPage};
+use crate::words;
+use onceover_broker::CoreView;
+use onceover_engine::command::StateName;
+use onceover_engine::job::Job;
+use onceover_engine::names::JobKey;
+use onceover_engine::time::Timestamp;
+use onceover_engine::view::JobsQuery;
+
+const LIVE: [StateName; 5] =
+    [StateName::Active, StateName::Prioritized, StateName::Waiting, StateName::Delayed, StateName::WaitingChildren];
+
+/// The live jobs with a custom id, among the first that are looked at.
+fn jobs(core: &CoreView<'_>) -> Vec<JobKey> {
+    let mut found = Vec::new();
+    let mut scanned = 0;
+    for state in LIVE {
+        let query = JobsQuery { state: Some(state), limit: usize::MAX, ..JobsQuery::default() };
+        let page = core.engine.jobs_page(&query, core.now, &mut |job| job.spec.custom_id.is_some());
+        found.extend(page.jobs);
+        scanned += page.scanned;
+        if scanned >= JOB_ID_SCAN_MAX {
+            break;
+        }
+    }
+    found
+}
+
+/// How many there are.
+pub fn count(core: &CoreView<'_>) -> u64 {
+    jobs(core).len() as u64
+}
+
+struct Named<'a> {
+    job: &'a Job,
+    now: Timestamp,
+    id: String,
+}
+
+/// A page of them; `counts` are the numbers at the chips.
+pub fn page(core: &CoreView<'_>, question: &Question, counts: KeyCounts) -> KeysPage {
+    let known = jobs(core).into_iter().filter_map(|key| core.engine.job_by_key(key));
+    let named: Vec<Named<'_>> = known.map(|job| Named { job, now: core.now, id: job.id.to_string() }).collect();
+    let accepted = named.iter().filter(|named| question.filter.accepts(*named));
+    let rows: Vec<(Rank<'_>, &Named<'_>)> = accepted.map(|named| (named.rank(question.sort), named)).collect();
+    let total = rows.len() as u64;
+    let (rows, next) = question.window.cut(rows);
+    KeysPage {
+        revision: core.revision,
+        now: core.now.0,
+        rows: rows.into_iter().map(|(_, named)| row(named.job, core.now)).collect(),
+        next: next.map(|place| place.cursor()),
+        total,
+        hidden: counts.job_ids.saturating_sub(total),
+        counts,
+    }
+}
+
+impl Named<'_> {
+    /// By text where that was asked for, else the newest first: a job id has no window and no counters.
+    fn rank(&self, sort: KeysSort) -> Rank<'_> {
+        let queue: &str = &self.job.spec.queue;
+        let (number, texts) = match sort {
+            KeysSort::Key => (0, (self.id.as_str(), queue)),
+            KeysSort::Queue => (0, (queue, self.id.as_str())),
+            KeysSort::Attention | KeysSort::TimeLeft | KeysSort::Collapsed | KeysSort::LastDecision => {
+                (-self.job.created_at.0, ("", ""))
+            }
+        };
+        Rank { numbers: (number, 0), texts, own: self.job.key.0 }
+    }
+}
+
+impl Row<Field> for Named<'_> {
+    fn text(&self, field: Field, is: &mut dyn FnMut(&str) -> bool) -> bool {
+        match field {
+            Field::Queue => is(&self.job.spec.queue),
+            Field::Key | Field::Owner => id_is(&self.job.id, is),
+            Field::State => is(self.job.state_name(self.now).as_str()),
+            Field::Strategy | Field::Attention | Field::Left => false,
+            Field::Age | Field::Collapsed | Field::Extended | Field::Replaced => false,
+        }
+    }
+
+    fn number(&self, field: Field) -> Option<i64> {
+        match field {
+            Field::Age => Some(self.now.since(self.job.created_at).0),
+            Field::Queue | Field::Key | Field::Owner | Field::State | Field::Strategy => None,
+            Field::Attention | Field::Left | Field::Collapsed | Field::Extended | Field::Replaced => None,
+        }
+    }
+
+    fn has_word(&self, word: &Needle) -> bool {
+        word.is_in(self.id.as_bytes())
+            || word.is_in(self.job.spec.queue.as_bytes())
+            || word.is_in(self.job.spec.name.as_bytes())
+    }
+}
+
+/// The row of a job's custom id.
+pub fn row(job: &Job, now: Timestamp) -> KeyRow {
+    KeyRow {
+        queue: job.spec.queue.to_string(),
+        key: job.id.to_string(),
+        kind: KeyKind::JobId,
+        owner_id: job.id.to_string(),
+        owner_state: words::state_view(Some(job.state_name(now))),
+        generation: job.key.0,
+        registered_at: job.created_at.0,
+        ttl_ms: None,
+        expires_at: None,
+        strategy: strategy(Some(job)),
+        collapsed: 0,
+        data_differs: 0,
+        extended: 0,
+        replaced: 0,
+        last_decision: None,
+        attention: Vec::new(),
+    }
+}

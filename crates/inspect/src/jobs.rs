@@ -1,0 +1,234 @@
+//! Jobs: pages of them, and the row that pages and details share. One job in full is made by `job_detail.rs`.
+//!
+//! Order and bounds of a page are the engine's: active, ready, delayed, waiting-children, failed, completed.
+
+use crate::adds::searched;
+use crate::attention::ended_at;
+use crate::filter::{Fields, Filter, Kind, Row, id_is};
+use crate::limits::{PAGE_ROWS_MAX, SEARCH_BYTES_MAX};
+use crate::payload::Needle;
+use crate::request::JobsQuery;
+use crate::view::{Failure, FailureCode, JobCounts, JobKey, JobRow, JobState, JobsPage};
+use crate::words::{self, count};
+use onceover_broker::CoreView;
+use onceover_engine::job::{Blob, Job, JobState as Stored};
+use onceover_engine::reply;
+use onceover_engine::time::Timestamp;
+use onceover_engine::view::JobsQuery as EngineQuery;
+use std::cell::Cell;
+use std::sync::Arc;
+
+/// What jobs can be filtered by.
+#[derive(Clone, Copy, Debug)]
+pub enum Field {
+    Queue,
+    State,
+    Id,
+    Name,
+    Key,
+    Error,
+    Attempts,
+    Priority,
+    Age,
+}
+
+const FIELDS: Fields<Field> = &[
+    ("queue", Kind::Text, Field::Queue),
+    ("state", Kind::Text, Field::State),
+    ("id", Kind::Id, Field::Id),
+    ("job", Kind::Id, Field::Id),
+    ("name", Kind::Text, Field::Name),
+    ("key", Kind::Text, Field::Key),
+    ("error", Kind::Text, Field::Error),
+    ("attempts", Kind::Number, Field::Attempts),
+    ("priority", Kind::Number, Field::Priority),
+    ("age", Kind::Duration, Field::Age),
+];
+
+/// A question about jobs, understood.
+pub struct Question {
+    filter: Filter<Field>,
+    page: EngineQuery,
+}
+
+/// Understands a query.
+///
+/// # Errors
+/// The filter has a mistake, or no job can ever be in the state.
+pub fn question(query: &JobsQuery) -> Result<Question, Failure> {
+    if query.state == Some(JobState::Gone) {
+        let message = "state: no job is gone, only owners of keys are".to_owned();
+        return Err(Failure { code: FailureCode::BadRequest, message });
+    }
+    let page = EngineQuery {
+        queue: query.queue.as_deref().map(Arc::from),
+        state: query.state.and_then(words::state_name),
+        after: query.after.clone(),
+        limit: (query.limit as usize).min(PAGE_ROWS_MAX),
+    };
+    Ok(Question { filter: Filter::parse(&query.filter, FIELDS)?, page })
+}
+
+/// Runs on the core thread.
+pub fn page(core: &CoreView<'_>, question: &Question) -> JobsPage {
+    let budget = Cell::new(SEARCH_BYTES_MAX);
+    let mut accept = |job: &Job| question.filter.accepts(&Known { job, now: core.now, budget: &budget });
+    let counts = chip_counts(core.engine.counts(question.page.queue.as_deref()));
+    let in_all = counts_of(core.engine.counts(None));
+    let in_question = question.page.state.map_or(counts.all, |state| count_of(&counts, words::state_view(Some(state))));
+    let mut note = None;
+    let (keys, next, total) = if question.filter.is_empty() {
+        let found = core.engine.jobs_page(&question.page, core.now, &mut |_| true);
+        (found.jobs, found.next, in_question)
+    } else {
+        let everything = EngineQuery { after: None, limit: usize::MAX, ..question.page.clone() };
+        let matching = core.engine.jobs_page(&everything, core.now, &mut accept);
+        if matching.next.is_some() {
+            let (looked, all) = (count(matching.scanned as u64), count(in_question));
+            note = Some(format!(
+                "Searched {looked} of {all} jobs. Narrow the search by queue or state to reach the others."
+            ));
+        }
+        let found = core.engine.jobs_page(&question.page, core.now, &mut accept);
+        (found.jobs, found.next, matching.jobs.len() as u64)
+    };
+    if question.filter.has_words() && budget.get() == 0 {
+        note.get_or_insert("Not all payloads were searched: there are too many.".to_owned());
+    }
+    let known = keys.iter().filter_map(|key| core.engine.job_by_key(*key));
+    JobsPage {
+        revision: core.revision,
+        now: core.now.0,
+        rows: known.map(|job| row(core, job)).collect(),
+        next: next.filter(|_| question.page.limit > 0),
+        total,
+        hidden: in_all.saturating_sub(total),
+        counts,
+        note,
+    }
+}
+
+/// Counts for chips. What is ready while its queue is paused counts as waiting: it is, only nothing takes it.
+fn chip_counts(counts: reply::JobCounts) -> JobCounts {
+    JobCounts {
+        all: counts_of(counts),
+        waiting: counts.waiting + counts.paused,
+        prioritized: counts.prioritized,
+        delayed: counts.delayed,
+        active: counts.active,
+        waiting_children: counts.waiting_children,
+        completed: counts.completed,
+        failed: counts.failed,
+    }
+}
+
+/// Jobs of all states.
+pub fn counts_of(counts: reply::JobCounts) -> u64 {
+    let live = counts.waiting + counts.paused + counts.prioritized + counts.delayed + counts.active;
+    live + counts.waiting_children + counts.completed + counts.failed
+}
+
+fn count_of(counts: &JobCounts, state: JobState) -> u64 {
+    match state {
+        JobState::Waiting => counts.waiting,
+        JobState::Prioritized => counts.prioritized,
+        JobState::Delayed => counts.delayed,
+        JobState::Active => counts.active,
+        JobState::WaitingChildren => counts.waiting_children,
+        JobState::Completed => counts.completed,
+        JobState::Failed => counts.failed,
+        JobState::Gone => 0,
+    }
+}
+
+struct Known<'a> {
+    job: &'a Job,
+    now: Timestamp,
+    budget: &'a Cell<usize>,
+}
+
+impl Row<Field> for Known<'_> {
+    fn text(&self, field: Field, is: &mut dyn FnMut(&str) -> bool) -> bool {
+        let job = self.job;
+        match field {
+            Field::Queue => is(&job.spec.queue),
+            Field::State => is(job.state_name(self.now).as_str()),
+            Field::Id => id_is(&job.id, is),
+            Field::Name => is(&job.spec.name),
+            Field::Key => job.key_text().is_some_and(|key| is(key)),
+            Field::Error => error(job).is_some_and(is),
+            Field::Attempts | Field::Priority | Field::Age => false,
+        }
+    }
+
+    fn number(&self, field: Field) -> Option<i64> {
+        match field {
+            Field::Attempts => Some(i64::from(attempts_made(self.job))),
+            Field::Priority => Some(i64::from(self.job.priority)),
+            Field::Age => Some(self.now.since(self.job.created_at).0),
+            Field::Queue | Field::State | Field::Id | Field::Name | Field::Key | Field::Error => None,
+        }
+    }
+
+    fn has_word(&self, word: &Needle) -> bool {
+        let job = self.job;
+        let is = |text: &str| word.is_in(text.as_bytes());
+        is(&job.spec.name)
+            || is(&job.spec.queue)
+            || job.key_text().is_some_and(|key| is(key))
+            || error(job).is_some_and(is)
+            || id_is(&job.id, &mut |id| is(id))
+            || matches!(&job.data, Blob::Here(data) if searched(data, word, self.budget))
+    }
+}
+
+/// The text of a job's last failure.
+pub fn error(job: &Job) -> Option<&str> {
+    let dead = job.failure().and_then(|failure| failure.error.as_deref());
+    dead.filter(|error| !error.is_empty()).or_else(|| job.failed_reason())
+}
+
+/// Attempts that have started: the failed ones, and the one that runs or ended well.
+pub fn attempts_made(job: &Job) -> u32 {
+    match job.state {
+        Stored::Active | Stored::Completed => job.attempts + 1,
+        Stored::Queued | Stored::Blocked | Stored::Failed => job.attempts,
+    }
+}
+
+/// One row.
+pub fn row(core: &CoreView<'_>, job: &Job) -> JobRow {
+    let state = job.state_name(core.now);
+    let state = words::state_view(Some(state));
+    JobRow {
+        id: job.id.to_string(),
+        custom_id: job.spec.custom_id.is_some(),
+        name: job.spec.name.to_string(),
+        queue: job.spec.queue.to_string(),
+        state,
+        key: job_key(core, job),
+        attempts_made: attempts_made(job),
+        attempts_max: job.spec.max_attempts,
+        created_at: job.created_at.0,
+        run_at: (state == JobState::Delayed).then_some(job.run_at.0),
+        started_at: job.started_at.map(|at| at.0),
+        finished_at: (!job.is_live()).then(|| ended_at(job).0),
+        error: error(job).and_then(|error| error.lines().next()).map(str::to_owned),
+    }
+}
+
+fn job_key(core: &CoreView<'_>, job: &Job) -> Option<JobKey> {
+    let asked = job.spec.dedup.as_deref()?;
+    let entry = core.engine.key(&job.spec.queue, &asked.key, core.now);
+    let held = entry.filter(|entry| entry.owner == job.key);
+    let ttl = held.map_or(asked.ttl, |entry| entry.ttl);
+    Some(JobKey {
+        key: asked.key.to_string(),
+        held: held.is_some(),
+        holder_id: entry.filter(|entry| entry.owner != job.key).map(|entry| entry.owner_id.to_string()),
+        ttl_ms: ttl.map(|ttl| ttl.0),
+        expires_at: held.and_then(|entry| entry.expires_at).map(|end| end.0),
+        strategy: words::strategy(asked),
+        absorbed: held.map_or(0, |entry| entry.tally.collapsed),
+    })
+}

@@ -1,0 +1,113 @@
+//! One key in full: its row, who works on its owner, its newest adds, and what a release would do.
+
+use crate::adds;
+use crate::attention::Looker;
+use crate::job_ids;
+use crate::keys::{Held, row};
+use crate::limits::{KEY_ADDS_MAX, LOG_SCAN_MAX};
+use crate::release::{self, preview};
+use crate::view::{Action, Can, KeyDetail, KeyWorker, ReleasePreview};
+use onceover_broker::CoreView;
+use onceover_broker::activity::AddEntry;
+use onceover_engine::dedup::{DedupWindow, KeyEntry};
+use onceover_engine::job::Job;
+use onceover_engine::names::JobId;
+
+/// Runs on the core thread. None when neither a key nor an unfinished job's custom id is called so.
+pub fn find(core: &CoreView<'_>, queue: &str, key: &str) -> Option<KeyDetail> {
+    let Some(entry) = core.engine.key(queue, key, core.now) else { return find_job_id(core, queue, key) };
+    let owner = core.engine.job_by_key(entry.owner);
+    let looker = Looker::new(core);
+    let held = Held { entry, owner, queue, codes: looker.codes(entry, owner), now: core.now };
+    let adds: Vec<&AddEntry> = core.activity.of_key(queue, key, LOG_SCAN_MAX).take(KEY_ADDS_MAX).collect();
+    Some(KeyDetail {
+        revision: core.revision,
+        now: core.now.0,
+        row: row(core, &looker, &held),
+        worker: owner.and_then(|job| worker(core, &looker, job)),
+        window_note: window_note(core, entry, owner),
+        hashed_text: None,
+        release: preview(core, &looker, entry),
+        last_adds: adds.iter().map(|entry| adds::row(entry)).collect(),
+        can: vec![
+            Can { action: Action::Release, allowed: true, reason: None },
+            adds.first()
+                .map_or_else(no_replay, |entry| adds::can_replay(entry, adds::whole_data(core, entry).is_some())),
+        ],
+    })
+}
+
+/// What a release would do; none when nothing is called so.
+pub fn find_preview(core: &CoreView<'_>, queue: &str, key: &str) -> Option<ReleasePreview> {
+    match core.engine.key(queue, key, core.now) {
+        Some(entry) => Some(preview(core, &Looker::new(core), entry)),
+        None => named_job(core, queue, key).map(|job| release::of_job_id(core, job)),
+    }
+}
+
+fn named_job<'a>(core: &'a CoreView<'_>, queue: &str, id: &str) -> Option<&'a Job> {
+    let job = core.engine.job(&JobId::parse(id))?;
+    (job.is_live() && job.spec.custom_id.is_some() && *job.spec.queue == *queue).then_some(job)
+}
+
+fn find_job_id(core: &CoreView<'_>, queue: &str, id: &str) -> Option<KeyDetail> {
+    let job = named_job(core, queue, id)?;
+    let asked_for =
+        |entry: &&AddEntry| entry.decided().is_some_and(|record| record.spec.custom_id.as_ref() == Some(&job.id));
+    let looked_at = core.activity.iter().take(LOG_SCAN_MAX);
+    let adds: Vec<&AddEntry> = looked_at.filter(asked_for).take(KEY_ADDS_MAX).collect();
+    let release = release::of_job_id(core, job);
+    Some(KeyDetail {
+        revision: core.revision,
+        now: core.now.0,
+        row: job_ids::row(job, core.now),
+        worker: worker(core, &Looker::new(core), job),
+        window_note: Some("A job ID is broker-wide and ends with its job.".to_owned()),
+        hashed_text: None,
+        last_adds: adds.iter().map(|entry| adds::row(entry)).collect(),
+        can: vec![
+            Can { action: Action::Release, allowed: false, reason: release.reason.clone() },
+            adds.first()
+                .map_or_else(no_replay, |entry| adds::can_replay(entry, adds::whole_data(core, entry).is_some())),
+        ],
+        release,
+    })
+}
+
+fn no_replay() -> Can {
+    let reason = Some("The log has no add of this key any more.".to_owned());
+    Can { action: Action::Replay, allowed: false, reason }
+}
+
+/// Who has a job now: the lease's name, else the registered worker or the program of its connection.
+pub fn worker(core: &CoreView<'_>, looker: &Looker<'_>, job: &Job) -> Option<KeyWorker> {
+    let delivery = job.delivery.as_deref()?;
+    let conn = delivery.conn.and_then(|conn| core.connections.get(conn));
+    let registered = delivery.conn.and_then(|conn| core.engine.workers().find(|worker| worker.conn == conn.0));
+    let name = match (registered, conn, &delivery.lock) {
+        (Some(worker), _, _) => worker.name.clone(),
+        (None, Some(conn), _) => conn.client.label(),
+        (None, None, Some(lock)) => lock.owner.to_string(),
+        (None, None, None) => "a closed connection".to_owned(),
+    };
+    Some(KeyWorker {
+        name,
+        gone: looker.worker_left_at(job).is_some(),
+        lease_ends_at: delivery.lock.as_ref().map(|lock| lock.expires_at.0),
+    })
+}
+
+/// What the setting of the broker means for this window, where that is not plain.
+fn window_note(core: &CoreView<'_>, entry: &KeyEntry, owner: Option<&Job>) -> Option<String> {
+    let text = match (core.engine.config().dedup_window, entry.expires_at, owner) {
+        (_, None, _) => "No TTL: the key ends with its owner.",
+        (DedupWindow::UntilDone, Some(_), _) => {
+            "`dedupWindow` is `until-done`: the key ends with its owner at the latest."
+        }
+        (DedupWindow::Ttl, Some(_), Some(job)) if job.is_live() => {
+            "The window stays to its end, also when its owner completes or fails before."
+        }
+        (DedupWindow::Ttl, Some(_), _) => "Its owner has ended; the window stays open to its end.",
+    };
+    Some(text.to_owned())
+}

@@ -1,0 +1,40 @@
+//! What a window asks of a broker and is told, the same for the desktop window and for a browser.
+//!
+//! Guarantees: every text about a decision is made here, from what the engine recorded at the moment of deciding; payloads
+//! are shown without loss; a question is bounded and short, because it runs on the core thread; an action takes the path
+//! that clients' commands take and is refused when what was on the screen has changed.
+//!
+//! It keeps no state of the broker, knows no host and no socket, and decides nothing about jobs or keys.
+
+mod actions;
+mod adds;
+mod asked;
+mod attention;
+mod clients;
+mod dispatch;
+mod explain;
+mod filter;
+mod job_detail;
+mod job_ids;
+mod jobs;
+mod key_detail;
+mod keys;
+mod limits;
+mod order;
+mod overview;
+mod payload;
+mod queues;
+mod record;
+mod release;
+pub mod request;
+mod send;
+pub mod view;
+mod words;
+
+pub use dispatch::Inspector;
+pub use overview::Closed;
+
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod typescript_tests;

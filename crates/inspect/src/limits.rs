@@ -1,0 +1,20 @@
+//! Every bound of this crate, with its reason. Questions run on the core thread, so each is bounded.
+
+/// Rows of one page, so that a page is a short pause for the core.
+pub const PAGE_ROWS_MAX: usize = 200;
+/// Bytes of payloads searched for free words by one page of the log or of jobs: some milliseconds.
+pub const SEARCH_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// Live jobs looked at for custom ids.
+pub const JOB_ID_SCAN_MAX: usize = 20_000;
+/// Newest entries of the log looked at for the adds of one key or job.
+pub const LOG_SCAN_MAX: usize = 50_000;
+/// Newest adds shown with a key.
+pub const KEY_ADDS_MAX: usize = 20;
+/// Adds shown in a job's timeline.
+pub const JOB_ADDS_MAX: usize = 100;
+/// Bytes of text shown of one payload.
+pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+/// Characters of a payload in a row.
+pub const PREVIEW_CHARS_MAX: usize = 120;
+/// Problems shown with the clients.
+pub const PROBLEMS_MAX: usize = 100;

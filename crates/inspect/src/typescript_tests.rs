@@ -1,0 +1,96 @@
+//! The committed TypeScript of the window's types is what these types give.
+//!
+//! `cargo test` writes `ui/src/bindings` anew, by one test that `ts-rs` makes of every exported type. The files are compared
+//! as they were when this test was compiled, so that it fails once after a change, whatever was written meanwhile.
+
+use crate::request::*;
+use crate::view::*;
+use std::collections::BTreeSet;
+use std::path::Path;
+use ts_rs::{Config, TS};
+
+macro_rules! types {
+    ($($name:ident,)*) => {
+        [$((
+            stringify!($name),
+            include_str!(concat!("../../../ui/src/bindings/", stringify!($name), ".ts")),
+            <$name as TS>::export_to_string as fn(&Config) -> Result<String, ts_rs::ExportError>,
+        ),)*]
+    };
+}
+
+#[test]
+fn committed_bindings_are_up_to_date() {
+    let config = Config::from_env();
+    let types = types![
+        Action,
+        ActionResult,
+        AddCounts,
+        AddDetail,
+        AddRow,
+        AddsChip,
+        AddsPage,
+        AddsQuery,
+        Attention,
+        AttentionCode,
+        BrokerState,
+        BulkPlace,
+        Can,
+        Changed,
+        Chip,
+        ClientProcess,
+        ClientRole,
+        ClientsView,
+        Decision,
+        DedupWindow,
+        Fact,
+        Failure,
+        FailureCode,
+        IdKind,
+        JobCounts,
+        JobDetail,
+        JobError,
+        JobKey,
+        JobRow,
+        JobState,
+        JobsPage,
+        JobsQuery,
+        KeyCounts,
+        KeyDetail,
+        KeyFace,
+        KeyKind,
+        KeyRef,
+        KeyRow,
+        KeyWorker,
+        KeysChip,
+        KeysPage,
+        KeysQuery,
+        KeysSort,
+        LastDecision,
+        LogLine,
+        Named,
+        NavCounts,
+        NewAdd,
+        Overview,
+        ProtocolProblem,
+        QueueRow,
+        QueuesView,
+        RefusalCode,
+        ReleasePreview,
+        Request,
+        Severity,
+        Strategy,
+        Text,
+        TimeEntry,
+        TimelineEntry,
+        WorkerRow,
+    ];
+    for (name, committed, generate) in types {
+        let generated = generate(&config).unwrap();
+        assert_eq!(committed, generated, "ui/src/bindings/{name}.ts was not up to date; it is now, commit it");
+    }
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../ui/src/bindings");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().file_name().into_string().unwrap());
+    let known: BTreeSet<String> = types.iter().map(|(name, _, _)| format!("{name}.ts")).collect();
+    assert_eq!(files.collect::<BTreeSet<_>>(), known, "every file belongs to a type, and every exported type is listed here");
+}

@@ -1,0 +1,37 @@
+//! The two commands the page can call: a request with its answer, and the stream of change hints. There are no others.
+
+use crate::desk::Desk;
+use onceover_inspect::view::{Changed, Failure};
+use serde_json::Value;
+use tauri::ipc::Channel;
+use tauri::{Builder, Runtime, State};
+
+/// A program with these commands.
+pub fn with_commands<R: Runtime>(builder: Builder<R>) -> Builder<R> {
+    builder.invoke_handler(tauri::generate_handler![rpc, subscribe])
+}
+
+/// One request; the front end's `Host.rpc`.
+#[tauri::command]
+async fn rpc(desk: State<'_, Desk>, request: Value) -> Result<Value, Failure> {
+    desk.inspector().call(request).await
+}
+
+/// Sends a hint whenever something the window could show has changed, ten times a second at most.
+#[tauri::command]
+fn subscribe(desk: State<'_, Desk>, channel: Channel<Changed>) {
+    let Some(broker) = desk.broker() else { return };
+    let (mut changes, inspector) = (broker.changes(), desk.inspector().clone());
+    desk.stream(tauri::async_runtime::spawn(async move {
+        while changes.changed().await.is_ok() {
+            let revision = *changes.borrow_and_update();
+            if channel.send(inspector.changed(revision)).is_err() {
+                return;
+            }
+        }
+    }));
+}
+
+#[cfg(test)]
+#[path = "rpc_tests.rs"]
+mod rpc_tests;

@@ -1,0 +1,103 @@
+#!/usr/bin/env python3
+"""Everything that has to be green, stage by stage: `run.py [STAGE...]`, without names all of them.
+
+Prints the name of each stage, what it prints, and its seconds. A failed stage does not stop the later ones, except those
+that need its result; these count as failed too. The end is a table and "N passed, N failed".
+"""
+import hashlib
+import os
+import subprocess
+import sys
+import time
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")))
+PYTHON = sys.executable
+RUST_SDK = "tests/sdk/rust/Cargo.toml"
+
+
+def npm(script):
+    return ["npm", "--prefix", "ui", "run", "--silent", script]
+
+
+def python(*args):
+    return [PYTHON, *args]
+
+
+def with_broker(*command):
+    return python("tests/with_broker.py", *command, "{port}")
+
+
+# name, commands (all must succeed), stages whose result it needs
+STAGES = [
+    ("format", [["cargo", "fmt", "--all", "--check"], ["cargo", "fmt", "--manifest-path", RUST_SDK, "--check"], npm("format:check")], []),
+    ("tidy", [python("tests/tidy.py")], []),
+    ("ui-check", [npm("check")], []),
+    ("ui-test", [npm("test")], []),
+    ("ui-build", [npm("build")], []),
+    ("lint", [["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]], ["ui-build"]),
+    ("build", [["cargo", "build", "--quiet", "--workspace", "--all-targets"]], ["ui-build"]),
+    ("unit", [["cargo", "test", "--quiet", "--workspace", "--no-fail-fast"]], ["build"]),
+    ("dedup", [python("tests/dedup/run.py")], ["build"]),
+    ("sdk-python", [with_broker(PYTHON, "tests/sdk/python/smoke.py")], ["build"]),
+    ("sdk-npm", [with_broker("tests/sdk/npm/node_modules/.bin/bun", "tests/sdk/npm/smoke.ts")], ["build"]),
+    ("sdk-rust", [
+        ["cargo", "clippy", "--quiet", "--locked", "--manifest-path", RUST_SDK, "--", "-D", "warnings"],
+        ["cargo", "build", "--quiet", "--locked", "--manifest-path", RUST_SDK],
+        with_broker(os.path.join(TARGET, "debug", "onceover-sdk-smoke")),
+    ], ["build"]),
+    ("readme", [python("tests/readme.py")], ["build"]),
+    ("kill", [python("tests/kill/test_kill.py")], ["build"]),
+    ("bad-input", [python("tests/badinput/test_wire.py")], ["build"]),
+    ("bad-start", [python("tests/badinput/test_start.py")], ["build"]),
+    ("bad-door", [python("tests/badinput/test_door.py")], ["build"]),
+    ("browser", [python("tests/browser/test_browser.py")], ["build"]),
+    ("window", [python("tests/window/test_window.py")], ["build"]),
+]
+
+
+def generated_types():
+    """Fingerprint of the generated TypeScript, which a test run writes anew."""
+    folder, digest = os.path.join(ROOT, "ui", "src", "bindings"), hashlib.sha256()
+    for name in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, name), "rb") as file:
+            digest.update(name.encode() + file.read())
+    return digest.digest()
+
+
+def run(name, commands):
+    before = generated_types()
+    for command in commands:
+        # One target folder for all cargo calls, the official Rust client's own project included.
+        if subprocess.call(command, cwd=ROOT, stdin=subprocess.DEVNULL, env={**os.environ, "CARGO_TARGET_DIR": TARGET}) != 0:
+            return False
+    if name == "unit" and generated_types() != before:
+        print("ui/src/bindings was out of date; the run has renewed it, commit that")
+        return False
+    return True
+
+
+def main():
+    wanted = sys.argv[1:]
+    if unknown := set(wanted) - {name for name, _, _ in STAGES}:
+        sys.exit(f"no such stage: {', '.join(sorted(unknown))}; there are {', '.join(name for name, _, _ in STAGES)}")
+    done, began = {}, time.monotonic()
+    for name, commands, needs in STAGES:
+        if wanted and name not in wanted:
+            continue
+        start = time.monotonic()
+        missing = [need for need in needs if done.get(need, (True, 0))[0] is False]
+        print(f"=== {name}" + (f": not run, because {missing[0]} failed" if missing else ""), flush=True)
+        passed = not missing and run(name, commands)
+        done[name] = (passed, time.monotonic() - start)
+        print(f"--- {name}: {'passed' if passed else 'FAILED'} in {done[name][1]:.1f} s\n", flush=True)
+    for name, (passed, seconds) in done.items():
+        print(f"{'ok  ' if passed else 'FAIL'} {name:<12}{seconds:8.1f} s")
+    print(f"{'':5}{'all':<12}{time.monotonic() - began:8.1f} s")
+    failed = sum(not passed for passed, _ in done.values())
+    print(f"{len(done) - failed} passed, {failed} failed")
+    return 1 if failed or not done else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,370 @@
+//! The checks, in the order in which they run. Each panics with what it saw when it saw something else than is promised.
+
+use std::sync::{Arc, Condvar, Mutex};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use bunqueue_client::{Backoff, BulkEntry, JobOptions, ProcessError, Value};
+
+use crate::kit::{Working, data_of, fresh, keyed, number, number_of, queue, until};
+
+type Check = (&'static str, fn());
+
+/// Every check with its name.
+pub const ALL: &[Check] = &[
+    ("the same job id twice gives the same job", job_id_twice),
+    (
+        "deduplication with a ttl: one job in the window, the next one after it",
+        window,
+    ),
+    (
+        "a key with a ttl stays to the end of its window although its job completed",
+        window_outlives_completion,
+    ),
+    (
+        "a key without a ttl is held until its job ends",
+        key_without_ttl,
+    ),
+    (
+        "extend keeps the pending job and starts its window anew",
+        extend,
+    ),
+    (
+        "replace removes the pending job and queues a new one with the new data",
+        replace,
+    ),
+    (
+        "while the owner runs, extend is refused and replace queues a successor",
+        busy_owner,
+    ),
+    (
+        "a key can be looked up and removed; its job stays",
+        look_up_and_remove,
+    ),
+    (
+        "add_bulk answers one id for each entry, in order, duplicates included",
+        add_bulk,
+    ),
+    (
+        "a failed job is tried again after its backoff, keeps its key, then completes",
+        retry_with_backoff,
+    ),
+    (
+        "a job that used up its attempts, or fails unrecoverably, is a dead letter",
+        fails_for_good,
+    ),
+    ("progress and logs", progress_and_logs),
+    (
+        "pause, resume, promote, remove, drain and obliterate",
+        control,
+    ),
+];
+
+const MINUTE: Option<i64> = Some(60_000);
+
+fn pause(ms: u64) {
+    sleep(Duration::from_millis(ms));
+}
+
+fn owner(queue: &str, key: &str) -> Option<String> {
+    let command = [
+        ("cmd", "GetDeduplicationJobId"),
+        ("queue", queue),
+        ("deduplicationId", key),
+    ];
+    data_of(&command, "jobId").as_str().map(str::to_owned)
+}
+
+fn with_id(id: &str) -> JobOptions {
+    JobOptions {
+        job_id: Some(id.into()),
+        ..Default::default()
+    }
+}
+
+fn job_id_twice() {
+    let (queue, _) = queue();
+    let id = fresh("order");
+    let first = queue.add("charge", number(1), with_id(&id)).unwrap();
+    let second = queue.add("charge", number(2), with_id(&id)).unwrap();
+    assert_eq!((first.id(), second.id()), (id.clone(), id.clone()));
+    assert_eq!(queue.count().unwrap(), 1);
+    assert_eq!(number_of(&queue.get_job(&id).unwrap().unwrap()), 1);
+    assert_eq!(queue.get_job_by_custom_id(&id).unwrap().unwrap().id(), id);
+}
+
+fn window() {
+    let (queue, _) = queue();
+    let add = |n| {
+        queue
+            .add("save", number(n), keyed("user-42", Some(700), false, false))
+            .unwrap()
+            .id()
+    };
+    let first = add(1);
+    assert_eq!(add(2), first);
+    assert_eq!(queue.count().unwrap(), 1);
+    pause(900);
+    assert_ne!(add(3), first);
+    assert_eq!(queue.count().unwrap(), 2);
+}
+
+fn window_outlives_completion() {
+    let (queue, name) = queue();
+    let add = || {
+        queue
+            .add("send", number(1), keyed("digest", MINUTE, false, false))
+            .unwrap()
+            .id()
+    };
+    let first = add();
+    let working = Working::start(&name, |_| Ok(Value::from("sent")));
+    assert_eq!(
+        queue.wait_for_job(&first, 5000).unwrap(),
+        Value::from("sent")
+    );
+    drop(working);
+    assert_eq!(add(), first);
+    assert_eq!(queue.count().unwrap(), 0);
+}
+
+fn key_without_ttl() {
+    let (queue, name) = queue();
+    let add = || {
+        queue
+            .add("build", number(1), keyed("report", None, false, false))
+            .unwrap()
+            .id()
+    };
+    let first = add();
+    assert_eq!(add(), first);
+    let working = Working::start(&name, |_| Ok(Value::Nil));
+    queue.wait_for_job(&first, 5000).unwrap();
+    drop(working);
+    assert_ne!(add(), first);
+}
+
+fn extend() {
+    let (queue, _) = queue();
+    let add = |n| {
+        queue
+            .add("index", number(n), keyed("index", Some(900), true, false))
+            .unwrap()
+            .id()
+    };
+    let first = add(1);
+    for n in [2, 3] {
+        pause(600);
+        assert_eq!(add(n), first);
+    }
+    assert_eq!(number_of(&queue.get_job(&first).unwrap().unwrap()), 1);
+    pause(1100);
+    assert_ne!(add(4), first);
+}
+
+fn replace() {
+    let (queue, name) = queue();
+    let add = |n| {
+        queue
+            .add("save", number(n), keyed("settings", MINUTE, false, true))
+            .unwrap()
+            .id()
+    };
+    let (first, second) = (add(1), add(2));
+    assert_ne!(first, second);
+    assert!(queue.get_job(&first).unwrap().is_none());
+    assert_eq!(number_of(&queue.get_job(&second).unwrap().unwrap()), 2);
+    assert_eq!(queue.count().unwrap(), 1);
+    assert_eq!(owner(&name, "settings"), Some(second));
+}
+
+fn busy_owner() {
+    let (queue, name) = queue();
+    // 0: the job was not pulled, 1: it runs, 2: it may end.
+    let stage = Arc::new((Mutex::new(0), Condvar::new()));
+    let first = queue
+        .add("sync", number(1), keyed("sync", MINUTE, false, false))
+        .unwrap()
+        .id();
+    let held = stage.clone();
+    let working = Working::start(&name, move |job| {
+        let mut now = held.0.lock().unwrap();
+        *now = (*now).max(1);
+        while *now < 2 {
+            now = held.1.wait(now).unwrap();
+        }
+        Ok(Value::from(number_of(&job)))
+    });
+    until("the job is pulled", || *stage.0.lock().unwrap() == 1);
+    let refusal = queue
+        .add("sync", number(2), keyed("sync", MINUTE, true, false))
+        .err()
+        .map(|error| error.to_string());
+    let second = queue
+        .add("sync", number(3), keyed("sync", MINUTE, false, true))
+        .unwrap()
+        .id();
+    let owner = owner(&name, "sync");
+    *stage.0.lock().unwrap() = 2;
+    stage.1.notify_all();
+    assert!(
+        refusal
+            .as_deref()
+            .is_some_and(|text| text.contains("Duplicate unique_key (extended TTL)")),
+        "refused with {refusal:?}"
+    );
+    assert_ne!(first, second);
+    assert_eq!(owner, Some(second.clone()));
+    assert_eq!(queue.wait_for_job(&first, 5000).unwrap(), Value::from(1));
+    assert_eq!(queue.wait_for_job(&second, 5000).unwrap(), Value::from(3));
+    drop(working);
+}
+
+fn look_up_and_remove() {
+    let (queue, name) = queue();
+    let add = || {
+        queue
+            .add("run", number(1), keyed("stuck", MINUTE, false, false))
+            .unwrap()
+            .id()
+    };
+    let first = add();
+    assert_eq!(owner(&name, "stuck"), Some(first.clone()));
+    let removal = [
+        ("cmd", "RemoveDeduplicationKey"),
+        ("queue", &*name),
+        ("deduplicationId", "stuck"),
+    ];
+    assert_eq!(data_of(&removal, "count"), Value::from(1));
+    assert_eq!(data_of(&removal, "count"), Value::from(0));
+    assert_eq!(owner(&name, "stuck"), None);
+    assert_eq!(queue.get_state(&first).unwrap(), "waiting");
+    let second = add();
+    assert_ne!(first, second);
+    let removal = [("cmd", "RemoveJobDeduplicationKey"), ("id", &*second)];
+    assert_eq!(data_of(&removal, "removed"), Value::from(true));
+    assert_eq!(owner(&name, "stuck"), None);
+}
+
+fn add_bulk() {
+    let (queue, _) = queue();
+    let id = fresh("bulk");
+    let key = || keyed("bulk", MINUTE, false, false);
+    let options = [
+        with_id(&id),
+        key(),
+        key(),
+        with_id(&id),
+        JobOptions::default(),
+    ];
+    let entries = options.into_iter().zip(1..).map(|(options, n)| BulkEntry {
+        name: "b".into(),
+        data: number(n),
+        options,
+    });
+    let ids = queue.add_bulk(entries.collect()).unwrap();
+    assert_eq!(ids.len(), 5);
+    assert_eq!((&ids[0], &ids[3]), (&id, &id));
+    assert_eq!(ids[1], ids[2]);
+    assert_ne!(ids[1], ids[4]);
+    assert_eq!(queue.count().unwrap(), 3);
+}
+
+fn retry_with_backoff() {
+    let (queue, name) = queue();
+    let tries = Arc::new(Mutex::new(Vec::new()));
+    let key = keyed("flaky", None, false, false);
+    let backoff = Some(Backoff::Milliseconds(400));
+    let options = JobOptions {
+        attempts: Some(3),
+        backoff,
+        ..key.clone()
+    };
+    let id = queue.add("flaky", number(1), options).unwrap().id();
+    let seen = tries.clone();
+    let working = Working::start(&name, move |_| {
+        let mut seen = seen.lock().unwrap();
+        seen.push(Instant::now());
+        if seen.len() < 3 {
+            Err(ProcessError::retryable("not yet"))
+        } else {
+            Ok(Value::from(seen.len()))
+        }
+    });
+    until("the first attempt fails", || {
+        tries.lock().unwrap().len() == 1 && queue.get_state(&id).unwrap() == "delayed"
+    });
+    assert_eq!(queue.add("flaky", number(2), key).unwrap().id(), id);
+    assert_eq!(queue.wait_for_job(&id, 15_000).unwrap(), Value::from(3));
+    drop(working);
+    let tries = tries.lock().unwrap();
+    for pair in tries.windows(2) {
+        let pause = (pair[1] - pair[0]).as_millis();
+        assert!((150..5000).contains(&pause), "a pause of {pause} ms");
+    }
+    assert_eq!(queue.get_job(&id).unwrap().unwrap().attempts_made(), 2);
+}
+
+fn fails_for_good() {
+    let (queue, name) = queue();
+    let attempts = |n| JobOptions {
+        attempts: Some(n),
+        ..Default::default()
+    };
+    let once = queue.add("broken", number(1), attempts(1)).unwrap().id();
+    let fatal = queue.add("broken", number(2), attempts(5)).unwrap().id();
+    let working = Working::start(&name, |job| match number_of(&job) {
+        1 => Err(ProcessError::retryable("no luck")),
+        _ => Err(ProcessError::unrecoverable("bad payload")),
+    });
+    until("both fail", || {
+        queue.get_job_counts().unwrap()["failed"] == 2
+    });
+    drop(working);
+    assert_eq!(queue.get_state(&once).unwrap(), "failed");
+    assert_eq!(queue.get_state(&fatal).unwrap(), "failed");
+    assert_eq!(queue.get_dlq(None).unwrap().len(), 2);
+    assert_eq!(queue.retry_dlq(Some(&once), None).unwrap(), 1);
+    assert_eq!(queue.get_state(&once).unwrap(), "waiting");
+}
+
+fn progress_and_logs() {
+    let (queue, name) = queue();
+    let id = queue
+        .add("half", number(1), JobOptions::default())
+        .unwrap()
+        .id();
+    let working = Working::start(&name, |job| {
+        let told = job
+            .update_progress(50.0, Some("halfway"))
+            .and_then(|()| job.log("halfway", None));
+        told.map(|()| Value::from("fine"))
+            .map_err(|error| ProcessError::unrecoverable(error.to_string()))
+    });
+    assert_eq!(queue.wait_for_job(&id, 5000).unwrap(), Value::from("fine"));
+    drop(working);
+    // The client's own reader expects texts where the protocol has maps, so the count is read raw.
+    let logs = [("cmd", "GetLogs"), ("id", &*id)];
+    assert_eq!(data_of(&logs, "count"), Value::from(1));
+}
+
+fn control() {
+    let (queue, _) = queue();
+    let delayed = JobOptions {
+        delay: MINUTE,
+        ..Default::default()
+    };
+    let later = queue.add("a", number(1), delayed).unwrap().id();
+    queue.promote(&later).unwrap();
+    assert_eq!(queue.get_state(&later).unwrap(), "waiting");
+    queue.pause().unwrap();
+    assert!(queue.is_paused().unwrap());
+    queue.resume().unwrap();
+    assert!(!queue.is_paused().unwrap());
+    queue.remove(&later).unwrap();
+    assert!(queue.get_job(&later).unwrap().is_none());
+    queue.add("b", number(1), JobOptions::default()).unwrap();
+    assert_eq!(queue.drain().unwrap(), 1);
+    queue.obliterate().unwrap();
+    assert_eq!(queue.count().unwrap(), 0);
+}
