@@ -137,6 +137,12 @@ impl Engine {
         }
         let key = self.insert_job(now, add);
         self.register_key(key, now);
+        let id = self.announce(now, key, decision, effects);
+        Added { id, duplicate: None, replaced: replaced_id }
+    }
+
+    /// A new job is counted and told.
+    fn announce(&mut self, now: Timestamp, key: JobKey, decision: &mut Decision, effects: &mut Effects) -> JobId {
         let job = self.known(key);
         let (id, queue) = (job.id.clone(), job.queue);
         decision.job = Some(id.clone());
@@ -144,7 +150,7 @@ impl Engine {
         self.totals.pushed += 1;
         self.queues.get_mut(queue).totals.pushed += 1;
         self.emit(effects, queue, Some(&id), now, EventKind::Pushed);
-        Added { id, duplicate: None, replaced: replaced_id }
+        id
     }
 
     /// A pending owner goes, its custom id and its dependencies with it; the key stays for the successor (dedup.md 3).
@@ -223,11 +229,14 @@ impl Engine {
         let _ = self.admit(now, source, &add, effects);
     }
 
-    /// The next run of a repeating job: it takes the key over, past its predecessor's window (dedup.md 6).
+    /// The next run of a repeating job: it takes the key over, past its predecessor's window (dedup.md 6), but not from
+    /// another live job: its predecessor had lost the key to that one (dedup.md 13.7).
     pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) {
         let mut decision = blank(DecisionCode::Created);
         let key_before = self.entry_of(add).cloned();
-        self.create(now, add, None, None, &mut decision, effects);
+        let key = self.insert_job(now, add);
+        self.reclaim_key(key, now);
+        self.announce(now, key, &mut decision, effects);
         let key_after = self.entry_of(add).cloned();
         let (spec, data) = (add.spec.clone(), add.data.clone());
         let (origin, bulk, replay_of) = (Origin::Internal, None, None);

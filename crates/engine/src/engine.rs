@@ -51,7 +51,7 @@ pub struct Engine {
     pub(crate) dirty: Dirty,
     pub(crate) parked: Parked,
     pub(crate) workers: Workers,
-    /// Blocked jobs by each id they depend on, whether it has completed yet or not.
+    /// Jobs that wait for a dependency, by each id they depend on, whether that one has completed yet or not.
     pub(crate) consumers: FxHashMap<JobId, BTreeSet<JobKey>>,
     /// Active jobs by the connection that took them.
     pub(crate) taken: FxHashMap<ConnId, BTreeSet<JobKey>>,

@@ -74,8 +74,11 @@ impl Engine {
                 }
             }
             JobState::Blocked => {
-                for id in job.depends_on() {
-                    self.consumers.entry(id.clone()).or_default().insert(key);
+                // A job that only its worker parked waits for none of them any more.
+                if job.rare().is_some_and(|rare| !rare.unresolved.is_empty()) {
+                    for id in job.depends_on() {
+                        self.consumers.entry(id.clone()).or_default().insert(key);
+                    }
                 }
             }
             JobState::Completed => {
@@ -156,15 +159,14 @@ impl Engine {
     pub(crate) fn resolve_dependants(&mut self, id: &JobId, now: Timestamp) {
         let Some(blocked) = self.consumers.get(id).cloned() else { return };
         for key in blocked {
-            let rare = self.known_mut(key).rare_mut();
+            self.leave(key);
+            let job = self.known_mut(key);
+            let rare = job.rare_mut();
             rare.unresolved.retain(|other| other != id);
-            let stays = !rare.unresolved.is_empty() || rare.parked_by_worker;
-            self.dirty.job(key);
-            if !stays {
-                self.leave(key);
-                self.known_mut(key).state = JobState::Queued;
-                self.enter(key, now);
+            if rare.unresolved.is_empty() && !rare.parked_by_worker {
+                job.state = JobState::Queued;
             }
+            self.enter(key, now);
         }
     }
 }
