@@ -49,6 +49,8 @@ fn open(config: BrokerConfig) -> ExitCode {
         // First of all: a second start must end before it touches the data.
         .plugin(single)
         .plugin(place)
+        // Inside the event loop: a window that is made before it now and then never draws.
+        .setup(|app| Ok(open_window(app.handle())?))
         .build(tauri::generate_context!());
     let app = match app {
         Ok(app) => app,
@@ -63,9 +65,6 @@ fn open(config: BrokerConfig) -> ExitCode {
         }
     };
     app.manage(desk);
-    if let Err(error) = open_window(app.handle()) {
-        return fail(&format!("cannot open the window: {error}"), FAILURE);
-    }
     app.run(|app, event| {
         if let RunEvent::Exit = event {
             app.state::<Desk>().stop();

@@ -15,7 +15,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit.broker import TARGET, free_port, program  # noqa: E402
 from kit.checks import Checks, contains, same, until  # noqa: E402
 from kit.wire import Wire  # noqa: E402
-from webdriver import Display, Window  # noqa: E402
+from webdriver import Display, Refused, Window  # noqa: E402
 
 checks = Checks("window")
 PICTURES = os.path.join(TARGET, "window")
@@ -35,14 +35,18 @@ class App:
         return self
 
     def __exit__(self, kind, error, _):
-        if error is not None:
-            os.makedirs(PICTURES, exist_ok=True)
-            path = os.path.join(PICTURES, "failed.png")
-            self.window.picture(path)
-            print(f"the window at the end: {path}")
-        if self.wire is not None:
-            self.wire.close()
-        self.window.__exit__()
+        try:
+            if error is not None:
+                os.makedirs(PICTURES, exist_ok=True)
+                path = os.path.join(PICTURES, "failed.png")
+                self.window.picture(path)
+                print(f"the window at the end: {path}")
+        except (OSError, Refused):
+            print("there is no picture of the window, it does not answer")
+        finally:
+            if self.wire is not None:
+                self.wire.close()
+            self.window.__exit__()
 
     def connect(self):
         self.wire = until("the broker listens", self._try, 15)

@@ -4,6 +4,7 @@ The driver starts the program and attaches to its web view; nothing else is inst
 display live in process groups of their own, which are killed as a whole: a program that outlived its driver would go on
 holding files and ports of the test.
 """
+import atexit
 import base64
 import json
 import os
@@ -25,11 +26,10 @@ class Refused(Exception):
 
 
 def end(process):
-    try:
+    """Kills the whole group, once: a number that was waited for may belong to somebody else."""
+    if process.returncode is None:
         os.killpg(process.pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass
-    process.wait(10)
+        process.wait(10)
 
 
 class Display:
@@ -39,6 +39,7 @@ class Display:
         reader, writer = os.pipe()
         command = ["Xvfb", "-displayfd", str(writer), "-screen", "0", "1440x900x24", "-nolisten", "tcp"]
         self.process = subprocess.Popen(command, pass_fds=[writer], **SILENT)
+        atexit.register(end, self.process)
         os.close(writer)
         with os.fdopen(reader) as pipe:
             number = pipe.readline().strip()
@@ -66,6 +67,7 @@ class Window:
             "HOME": self.home, "XDG_DATA_HOME": self.home, "XDG_CONFIG_HOME": self.home, "XDG_CACHE_HOME": self.home, "XDG_RUNTIME_DIR": self.home,
         }
         self.driver = subprocess.Popen(["WebKitWebDriver", f"--port={self.url.rsplit(':', 1)[1]}"], env=env, **SILENT)
+        atexit.register(end, self.driver)
         try:
             self._wait_for_driver()
             options = {"webkitgtk:browserOptions": {"binary": self.binary, "args": self.args}}

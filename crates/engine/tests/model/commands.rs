@@ -6,6 +6,8 @@
 use onceover_engine::command::CleanState;
 use std::fmt;
 
+/// A repeating job's pause, ms.
+pub const REPEAT_EVERY: i64 = 10;
 /// Names of the queues.
 pub const QUEUES: [&str; 3] = ["a", "b", "c"];
 /// Key texts that differ in little: they are compared exactly. Written `k0` to `k3`.
@@ -43,6 +45,8 @@ pub struct AddStep {
     pub after: Vec<u32>,
     pub job_ttl: Option<i64>,
     pub timeout: Option<i64>,
+    /// How often it makes a successor that is due `REPEAT_EVERY` ms after its completion.
+    pub repeat: Option<u64>,
 }
 
 /// Which token goes along with a step.
@@ -57,48 +61,109 @@ pub enum Token {
     Old,
 }
 
+/// The job that a worker's step is about.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Worked {
+    /// By label.
+    Job(u32),
+    /// Counted back from the one that was taken last, active ones only. Written `t0`, `t1`.
+    Taken(u8),
+}
+
 /// A job and the token that goes along.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ClaimOf {
-    pub job: u32,
+    pub job: Worked,
     pub token: Token,
 }
 
 /// One step of a sequence.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Step {
+    /// The broker's settings; only as the first step.
+    Settings {
+        retain: Option<u32>,
+        until_done: bool,
+    },
     Push(AddStep),
     Bulk(Vec<AddStep>),
-    Pull { queue: u8, conn: u8, lock: Option<i64>, detach: bool },
-    Ack { claim: ClaimOf, remove: bool },
-    Fail { claim: ClaimOf, unrecoverable: bool, remove: bool },
+    Pull {
+        queue: u8,
+        conn: u8,
+        lock: Option<i64>,
+        detach: bool,
+    },
+    Ack {
+        claim: ClaimOf,
+        remove: bool,
+    },
+    Fail {
+        claim: ClaimOf,
+        unrecoverable: bool,
+        remove: bool,
+    },
     Heartbeat(ClaimOf),
     Cancel(u32),
     Remove(u32),
     Discard(ClaimOf),
     Drain(u8),
-    Clean { queue: u8, state: CleanState, limit: u32 },
+    Clean {
+        queue: u8,
+        state: CleanState,
+        limit: u32,
+    },
     Obliterate(u8),
     Promote(u32),
-    Priority { job: u32, priority: i32 },
-    Delay { claim: ClaimOf, delay: i64 },
-    ToDelayed { claim: ClaimOf, delay: i64 },
+    Priority {
+        job: u32,
+        priority: i32,
+    },
+    Delay {
+        claim: ClaimOf,
+        delay: i64,
+    },
+    ToDelayed {
+        claim: ClaimOf,
+        delay: i64,
+    },
     ToWait(ClaimOf),
     ToChildren(ClaimOf),
-    RetryDlq { queue: u8, job: Option<u32>, count: Option<u32> },
-    RetryCompleted { queue: u8, job: Option<u32>, count: Option<u32> },
+    RetryDlq {
+        queue: u8,
+        job: Option<u32>,
+        count: Option<u32>,
+    },
+    RetryCompleted {
+        queue: u8,
+        job: Option<u32>,
+        count: Option<u32>,
+    },
     PurgeDlq(u8),
-    RemoveDlq { queue: u8, job: u32 },
-    RemoveKey { queue: u8, key: u8 },
+    RemoveDlq {
+        queue: u8,
+        job: u32,
+    },
+    RemoveKey {
+        queue: u8,
+        key: u8,
+    },
     RemoveJobKey(u32),
-    Owner { queue: u8, key: u8 },
+    Owner {
+        queue: u8,
+        key: u8,
+    },
     Pause(u8),
     Resume(u8),
     Disconnect(u8),
     /// Time passes.
     Pass(i64),
     /// To the n-th deadline that lies ahead, or one millisecond before or after it.
-    Until { nth: u8, offset: i64 },
+    Until {
+        nth: u8,
+        offset: i64,
+    },
+    /// What changed is written.
+    Commit,
     /// A clean stop and a start.
     Restart,
     /// A second engine is started from the rows and looked at, the first one runs on.
@@ -137,7 +202,8 @@ impl fmt::Display for AddStep {
         flags(out, &[("slow", self.slow), ("rmc", self.forget_done), ("rmf", self.forget_failed)])?;
         self.after.iter().try_for_each(|label| write!(out, " after={label}"))?;
         option(out, "jobttl", self.job_ttl)?;
-        option(out, "timeout", self.timeout)
+        option(out, "timeout", self.timeout)?;
+        option(out, "repeat", self.repeat)
     }
 }
 
@@ -151,10 +217,14 @@ fn flags(out: &mut fmt::Formatter<'_>, flags: &[(&str, bool)]) -> fmt::Result {
 
 impl fmt::Display for ClaimOf {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.job {
+            Worked::Job(label) => write!(out, "{label}")?,
+            Worked::Taken(back) => write!(out, "t{back}")?,
+        }
         match self.token {
-            Token::Right => write!(out, "{}", self.job),
-            Token::None => write!(out, "{} token=none", self.job),
-            Token::Old => write!(out, "{} token=old", self.job),
+            Token::Right => Ok(()),
+            Token::None => out.write_str(" token=none"),
+            Token::Old => out.write_str(" token=old"),
         }
     }
 }
@@ -162,6 +232,11 @@ impl fmt::Display for ClaimOf {
 impl fmt::Display for Step {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
+            Step::Settings { retain, until_done } => {
+                out.write_str("settings")?;
+                option(out, "retain", *retain)?;
+                flags(out, &[("until-done", *until_done)])
+            }
             Step::Push(add) => write!(out, "push {add}"),
             Step::Bulk(adds) => {
                 let adds: Vec<String> = adds.iter().map(AddStep::to_string).collect();
@@ -216,6 +291,7 @@ impl fmt::Display for Step {
             Step::Disconnect(conn) => write!(out, "disconnect conn={conn}"),
             Step::Pass(time) => write!(out, "pass {time}"),
             Step::Until { nth, offset } => write!(out, "until {nth} offset={offset}"),
+            Step::Commit => out.write_str("commit"),
             Step::Restart => out.write_str("restart"),
             Step::Probe => out.write_str("probe"),
         }
@@ -247,7 +323,10 @@ impl<'a> Words<'a> {
     }
 
     fn all(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.words.iter().filter_map(move |word| word.split_once('=').filter(|(known, _)| *known == name)).map(|(_, value)| value)
+        self.words
+            .iter()
+            .filter_map(move |word| word.split_once('=').filter(|(known, _)| *known == name))
+            .map(|(_, value)| value)
     }
 
     fn option<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
@@ -268,7 +347,11 @@ impl<'a> Words<'a> {
             Some("none") => Token::None,
             Some(_) => Token::Old,
         };
-        ClaimOf { job: self.number(1), token }
+        let job = match self.words[1].strip_prefix('t') {
+            Some(back) => Worked::Taken(self.value(back)),
+            None => Worked::Job(self.number(1)),
+        };
+        ClaimOf { job, token }
     }
 
     fn add(&self) -> AddStep {
@@ -294,6 +377,7 @@ impl<'a> Words<'a> {
             after: self.all("after").map(|label| self.value(label)).collect(),
             job_ttl: self.option("jobttl"),
             timeout: self.option("timeout"),
+            repeat: self.option("repeat"),
         }
     }
 }
@@ -305,6 +389,7 @@ pub fn parse(line: &str) -> Step {
     let queue = || words.queue(1);
     let delay = || words.option("delay").expect("a delay");
     match kind {
+        "settings" => Step::Settings { retain: words.option("retain"), until_done: words.flag("until-done") },
         "push" => Step::Push(Words::new(rest).add()),
         "bulk" => Step::Bulk(rest.split('|').map(|add| Words::new(add).add()).collect()),
         "pull" => Step::Pull {
@@ -349,6 +434,7 @@ pub fn parse(line: &str) -> Step {
         "disconnect" => Step::Disconnect(words.option("conn").expect("a connection")),
         "pass" => Step::Pass(words.number(1)),
         "until" => Step::Until { nth: words.number(1), offset: words.option("offset").unwrap_or(0) },
+        "commit" => Step::Commit,
         "restart" => Step::Restart,
         "probe" => Step::Probe,
         _ => panic!("unknown step: {line}"),

@@ -1,6 +1,6 @@
 //! Random sequences from a seed. Each leaves whole kinds of steps out, so that rare ones meet often in some of them.
 
-use crate::commands::{AddStep, ClaimOf, IdOf, Step, Token};
+use crate::commands::{AddStep, ClaimOf, IdOf, Step, Token, Worked};
 use onceover_engine::command::CleanState;
 
 /// Splitmix64: small, seedable, good enough for choices.
@@ -64,7 +64,7 @@ const KINDS: [(Kind, u32, bool); 29] = [
     (Kind::PauseResume, 2, false),
     (Kind::Disconnect, 2, false),
     (Kind::Time, 10, true),
-    (Kind::Stop, 3, false),
+    (Kind::Stop, 5, false),
 ];
 
 #[derive(Clone, Copy)]
@@ -116,6 +116,7 @@ struct Habits {
     delay: u32,
     rare: u32,
     lock: u32,
+    repeat: u32,
 }
 
 /// Makes one sequence.
@@ -129,8 +130,10 @@ pub struct Generator<'a> {
 /// About thirty steps.
 pub fn sequence(random: &mut Random) -> Vec<Step> {
     let length = 20 + random.below(21);
+    let retain = random.chance(20).then(|| random.pick(&[0, 1, 2]));
+    let settings = Step::Settings { retain, until_done: random.chance(10) };
     let mut generator = Generator::new(random);
-    (0..length).map(|_| generator.step()).collect()
+    std::iter::once(settings).chain((0..length).map(|_| generator.step())).collect()
 }
 
 impl<'a> Generator<'a> {
@@ -140,7 +143,7 @@ impl<'a> Generator<'a> {
             keys: random.pick(&[1, 1, 2, 4]),
             ids: random.pick(&[1, 2, 4]),
             key: random.pick(&[50, 80, 100]),
-            id: random.pick(&[0, 0, 20, 50]),
+            id: random.pick(&[0, 0, 20, 50, 80]),
             ttl: random.pick(&[0, 30, 60, 100]),
             extend: random.pick(&[0, 20, 50]),
             replace: random.pick(&[0, 20, 50]),
@@ -150,6 +153,7 @@ impl<'a> Generator<'a> {
             delay: random.pick(&[0, 10, 40]),
             rare: random.pick(&[0, 0, 10, 30]),
             lock: random.pick(&[0, 50, 90]),
+            repeat: random.pick(&[0, 0, 0, 20]),
         };
         let mut kinds = Vec::with_capacity(KINDS.len());
         for (kind, weight, always) in KINDS {
@@ -221,8 +225,11 @@ impl<'a> Generator<'a> {
             Kind::PauseResume => Step::Resume(self.queue()),
             Kind::Disconnect => Step::Disconnect(1 + self.random.below(2) as u8),
             Kind::Time => self.time(),
-            Kind::Stop if self.random.chance(50) => Step::Restart,
-            Kind::Stop => Step::Probe,
+            Kind::Stop => match self.random.below(4) {
+                0 => Step::Restart,
+                1 => Step::Probe,
+                _ => Step::Commit,
+            },
         }
     }
 
@@ -245,10 +252,9 @@ impl<'a> Generator<'a> {
         match self.random.below(10) {
             0..=2 => Step::Pass(self.random.pick(&[1, 5, 20, 100])),
             3 => Step::Pass(self.random.pick(&[5_000, 5_000, 10_000, 31_000])),
-            _ => Step::Until {
-                nth: self.random.pick(&[0, 0, 0, 1, 2]),
-                offset: self.random.pick(&[-1, -1, 0, 0, 0, 1]),
-            },
+            _ => {
+                Step::Until { nth: self.random.pick(&[0, 0, 0, 1, 2]), offset: self.random.pick(&[-1, -1, 0, 0, 0, 1]) }
+            }
         }
     }
 
@@ -257,7 +263,7 @@ impl<'a> Generator<'a> {
         let mut add = AddStep { label: self.labels, queue, attempts: 1 + self.random.below(3), ..AddStep::default() };
         if self.percent(self.habits.key) {
             add.key = Some(self.key());
-            add.ttl = self.percent(self.habits.ttl).then(|| self.random.pick(&[0, 10, 10, 30, 50, 50, 6_000]));
+            add.ttl = self.percent(self.habits.ttl).then(|| self.random.pick(&[0, 10, 30, 50, 50, 6_000, 6_000]));
             add.extend = self.percent(self.habits.extend);
             add.replace = self.percent(self.habits.replace);
             add.keep = self.percent(self.habits.keep);
@@ -280,6 +286,9 @@ impl<'a> Generator<'a> {
         add.slow = self.random.chance(20);
         add.priority = if self.random.chance(20) { self.random.pick(&[-1, 1, 2]) } else { 0 };
         add.job_ttl = self.percent(self.habits.rare).then(|| self.random.pick(&[0, 10, 40]));
+        if add.id.is_none() && add.after.is_empty() {
+            add.repeat = self.percent(self.habits.repeat).then(|| self.random.pick(&[1, 2]));
+        }
         add.timeout = self.percent(self.habits.rare).then(|| self.random.pick(&[0, 10, 40]));
         add
     }
@@ -321,6 +330,8 @@ impl<'a> Generator<'a> {
             1 => Token::Old,
             _ => Token::Right,
         };
-        ClaimOf { job: self.job(), token }
+        let back = self.random.pick(&[0, 0, 0, 1, 2]);
+        let job = if self.random.chance(70) { Worked::Taken(back) } else { Worked::Job(self.job()) };
+        ClaimOf { job, token }
     }
 }

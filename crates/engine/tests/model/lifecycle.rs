@@ -2,6 +2,7 @@
 //!
 //! States and texts are protocol-core.md 4 to 8 and protocol-admin.md 2 and 5; what becomes of keys is dedup.md 4 and 7.
 
+use crate::marks::mark;
 use crate::naive::{Answer, Delivery, Generation, Id, Job, Lock, Model, Refusal, State};
 use onceover_engine::command::CleanState;
 
@@ -33,11 +34,14 @@ impl Model {
     pub fn begin(&mut self, now: i64) {
         self.now = now;
         self.next_sweep.get_or_insert(now + SWEEP_EVERY);
-        while let Some((at, due)) = self.deadlines().into_iter().min().filter(|(at, _)| *at <= now) {
-            let _ = at;
+        while let Some((_, due)) = self.deadlines().into_iter().min().filter(|(at, _)| *at <= now) {
             match due {
-                Due::Expiry(job) => self.remove_job(job),
+                Due::Expiry(job) => {
+                    mark("time", "job ttl");
+                    self.remove_job(job);
+                }
                 Due::Timeout(job) => {
+                    mark("time", "timeout");
                     let number = self.jobs[job].delivery.as_ref().map(|delivery| delivery.number);
                     self.jobs[job].timed_out.extend(number);
                     self.attempt_failed(job, false, false);
@@ -97,14 +101,15 @@ impl Model {
     /// A lost lease puts back at once with the old runAt, a stall with the ordinary backoff.
     fn lease_lost(&mut self, at: Generation, at_once: bool) {
         let now = self.now;
+        mark("time", if at_once { "lease lost" } else { "stalled" });
         let job = &mut self.jobs[at];
         job.attempts += 1;
         job.stalls += 1;
         job.heartbeat_at = now;
         let delivery = job.delivery.take().expect("only active jobs lose a lease");
         if job.attempts >= job.spec.step.attempts || job.stalls >= STALLS_MAX {
-            let remove = job.spec.step.forget_failed;
-            self.ended(at, State::Failed, remove);
+            // removeOnFail belongs to FAIL only (protocol-core.md 4.3).
+            self.ended(at, State::Failed, false);
             return;
         }
         job.state = State::Queued;
@@ -140,23 +145,30 @@ impl Model {
     pub fn restart(&mut self, now: i64) {
         self.now = now;
         self.next_sweep = None;
-        for job in &mut self.jobs {
+        let mut were_active = Vec::new();
+        // No worker runs any more: a job that fails for good here meets no active one.
+        for (at, job) in self.jobs.iter_mut().enumerate() {
             job.late = None;
             job.timed_out.clear();
+            job.delivery = None;
+            if job.state == State::Active {
+                job.state = State::Queued;
+                were_active.push(at);
+            }
         }
-        for at in 0..self.jobs.len() {
+        for at in were_active {
             let job = &mut self.jobs[at];
-            if job.state != State::Active {
+            if job.state == State::Gone {
+                // What followed an earlier one has replaced it.
                 continue;
             }
             job.attempts += 1;
             job.stalls += 1;
-            job.delivery = None;
-            if job.attempts >= job.spec.step.attempts {
-                let remove = job.spec.step.forget_failed;
-                self.ended(at, State::Failed, remove);
+            if job.attempts >= job.spec.step.attempts || job.stalls >= STALLS_MAX {
+                mark("restart", "failed for good");
+                self.ended(at, State::Failed, false);
             } else {
-                job.state = State::Queued;
+                mark("restart", "put back");
                 self.back_off(at);
             }
         }
@@ -175,7 +187,6 @@ impl Model {
         job.state = State::Active;
         job.started_at = now;
         job.heartbeat_at = now;
-        job.late = None;
         let detached = detach && lock.is_none();
         let lock = lock.map(|ttl| Lock { expires_at: now + ttl, ttl, renewed: false });
         let token = lock.as_ref().map(|_| number);
@@ -187,7 +198,7 @@ impl Model {
     }
 
     /// Whether the token fits the active job (protocol-core.md 5.6).
-    fn fits(&self, at: Generation, token: Option<usize>) -> Result<(), Refusal> {
+    pub fn fits(&self, at: Generation, token: Option<usize>) -> Result<(), Refusal> {
         let job = &self.jobs[at];
         let delivery = job.delivery.as_ref().expect("an active job has a delivery");
         match (&delivery.lock, token) {
@@ -217,7 +228,10 @@ impl Model {
     pub fn ack(&mut self, id: Id, token: Option<usize>, remove: bool) -> Answer {
         match self.right(id, token) {
             Ok(Right::TimedOut) => Answer::Finalized,
-            Ok(Right::Active(at) | Right::Late(at)) => {
+            Ok(right @ (Right::Active(at) | Right::Late(at))) => {
+                if matches!(right, Right::Late(_)) {
+                    mark("late", "completed");
+                }
                 let remove = remove || self.jobs[at].spec.step.forget_done;
                 self.ended(at, State::Completed, remove);
                 Answer::Ok
@@ -257,6 +271,7 @@ impl Model {
             lock.expires_at = now + lock.ttl;
             lock.renewed = true;
         }
+        delivery.silent_once = false;
         job.heartbeat_at = now;
         Answer::DataOk
     }
@@ -266,6 +281,7 @@ impl Model {
         for job in &mut self.jobs {
             let Some(delivery) = job.delivery.as_mut().filter(|delivery| delivery.conn == Some(conn)) else { continue };
             let stays = delivery.lock.as_ref().map_or(delivery.detached, |lock| lock.renewed);
+            mark("disconnect", if stays { "stays" } else { "released" });
             if stays {
                 delivery.conn = None;
                 continue;
@@ -330,7 +346,7 @@ impl Model {
     }
 
     /// Clean without a grace period.
-    pub fn clean(&mut self, queue: u8, state: CleanState, limit: u32) -> Answer {
+    pub fn clean(&mut self, queue: u8, state: CleanState, limit: usize) -> Answer {
         use onceover_engine::command::StateName::{Delayed, Prioritized, Waiting};
         let now = self.now;
         let queued = |wanted| move |job: &Job| job.shown(now) == Some(wanted);
@@ -346,7 +362,7 @@ impl Model {
         let has_ended = matches!(state, CleanState::Completed | CleanState::Failed);
         let age = |at: &Generation| if has_ended { self.jobs[*at].ended_at } else { self.jobs[*at].created_at };
         jobs.sort_by_key(|at| (age(at), *at));
-        jobs.truncate(limit as usize);
+        jobs.truncate(limit);
         let ids = jobs.iter().map(|at| self.jobs[*at].id).collect();
         self.remove_all(&jobs);
         Answer::Cleaned(ids)

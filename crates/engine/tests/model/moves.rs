@@ -1,5 +1,6 @@
 //! The naive model's jobs that are moved, retried by hand, or lose their key by hand.
 
+use crate::marks::mark;
 use crate::naive::{Answer, Generation, Id, Model, Refusal, State};
 use onceover_engine::command::StateName;
 
@@ -68,7 +69,8 @@ impl Model {
     /// MoveToWait.
     pub fn to_wait(&mut self, id: Id, token: Option<usize>) -> Answer {
         let Some(at) = self.by_id(id) else { return Answer::No(Refusal::CannotMoveToWait("unknown")) };
-        match self.jobs[at].state {
+        let state = self.jobs[at].state;
+        match state {
             State::Active => {
                 if let Err(why) = self.fits(at, token) {
                     return Answer::No(why);
@@ -101,20 +103,26 @@ impl Model {
         job.state = State::Blocked;
         job.parked = true;
         job.delivery = None;
-        Answer::Ok
+        Answer::Moved
     }
 
     /// Back by hand: the key is taken again with a full window, unless another live job has it (dedup.md 4).
     fn retry(&mut self, at: Generation) -> bool {
-        let step = &self.jobs[at].spec.step;
-        let entry = step.key.and_then(|key| self.valid(step.queue, key)).map(|entry| &self.entries[entry]);
-        if entry.is_some_and(|entry| entry.owner != at && self.jobs[entry.owner].is_live()) {
+        if self.is_taken(at) {
+            mark("retry", "refused");
             return false;
+        }
+        let step = &self.jobs[at].spec.step;
+        if let Some(entry) = step.key.and_then(|key| self.valid(step.queue, key)) {
+            let is_own = self.entries[entry].owner == at;
+            mark("retry", if is_own { "own window" } else { "moves a window without a live owner" });
         }
         self.put_back(at, self.now);
         let job = &mut self.jobs[at];
         job.attempts = 0;
         job.stalls = 0;
+        job.late = None;
+        job.timed_out.clear();
         self.take_key(at);
         true
     }
@@ -169,7 +177,8 @@ impl Model {
     pub fn remove_job_key(&mut self, id: Id) -> Answer {
         let Some(at) = self.by_id(id) else { return Answer::Removed(false) };
         let step = &self.jobs[at].spec.step;
-        let owned = step.key.and_then(|key| self.valid(step.queue, key)).filter(|entry| self.entries[*entry].owner == at);
+        let owned =
+            step.key.and_then(|key| self.valid(step.queue, key)).filter(|entry| self.entries[*entry].owner == at);
         if let Some(entry) = owned {
             self.entries.remove(entry);
         }
