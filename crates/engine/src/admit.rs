@@ -305,3 +305,7 @@ impl Engine {
         effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
     }
 }
+
+#[cfg(test)]
+#[path = "admit_tests.rs"]
+mod admit_tests;

@@ -1,0 +1,235 @@
+//! What an add leaves behind besides its job: the record for the window, the key's tally, events, totals.
+
+use crate::command::*;
+use crate::dedup::DecisionCode;
+use crate::effects::{AddRecord, Effects, Facts, Output};
+use crate::engine::{Engine, EngineConfig};
+use crate::event::EventKind;
+use crate::names::*;
+use crate::reply::Reply;
+use crate::testing::new_job;
+use crate::time::{Millis, Timestamp};
+use std::sync::Arc;
+
+const NOW: Timestamp = Timestamp(1_000_000);
+const FROM: Origin = Origin::Client { conn: ConnId(7), request: 1 };
+
+fn engine() -> Engine {
+    let mut engine = Engine::new(EngineConfig::default(), 1);
+    engine.tick(NOW, &mut Effects::default());
+    engine
+}
+
+/// `key=k` and so on, as in the scenarios: `id`, `key`, `ttl`, `extend`, `replace`, `keep`, `hash`, `data`, `durable`, `group`.
+fn add(words: &str) -> Add {
+    let mut spec = new_job("q");
+    let mut data = None;
+    let mut dedup: Option<DedupRequest> = None;
+    for word in words.split_whitespace() {
+        let (name, value) = word.split_once('=').unwrap_or((word, ""));
+        match name {
+            "id" => spec.custom_id = Some(JobId::parse(value)),
+            "queue" => spec.queue = Arc::from(value),
+            "data" => data = Some(Payload::from(value.as_bytes())),
+            "durable" => spec.durable = true,
+            "group" => {
+                let group = Group { id: Arc::from(value), max_size: Some(1) };
+                spec.rare.get_or_insert_default().group = Some(group);
+            }
+            "key" => {
+                let (key, from_hash) = (Arc::from(value), false);
+                dedup =
+                    Some(DedupRequest { key, from_hash, ttl: None, extend: false, replace: false, keep_last: false });
+            }
+            _ => {
+                let dedup = dedup.as_mut().expect("key= comes first");
+                match name {
+                    "ttl" => dedup.ttl = Some(Millis(value.parse().expect("milliseconds"))),
+                    "extend" => dedup.extend = true,
+                    "replace" => dedup.replace = true,
+                    "keep" => dedup.keep_last = true,
+                    "hash" => dedup.from_hash = true,
+                    _ => panic!("unknown word {word}"),
+                }
+            }
+        }
+    }
+    spec.dedup = dedup.map(Box::new);
+    Add { spec: Arc::new(spec), data }
+}
+
+fn run(engine: &mut Engine, command: Command) -> Effects {
+    let mut effects = Effects::default();
+    engine.handle(NOW, FROM, command, &mut effects);
+    engine.check(NOW);
+    effects
+}
+
+fn push(engine: &mut Engine, words: &str) -> AddRecord {
+    let mut effects = run(engine, Command::Push { add: add(words), replay_of: None });
+    assert_eq!(effects.adds.len(), 1, "every add is logged once");
+    effects.adds.remove(0)
+}
+
+fn pull(engine: &mut Engine) {
+    let (queue, owner) = (Arc::from("q"), None);
+    let (count, bulk, timeout, lock_ttl, detach) = (1, false, Millis(0), Millis(30_000), false);
+    run(engine, Command::Pull(Pull { queue, count, bulk, timeout, owner, lock_ttl, detach }));
+}
+
+fn facts(first: &str, second: &str) -> Facts {
+    let mut engine = engine();
+    push(&mut engine, first);
+    push(&mut engine, second).decision.facts
+}
+
+#[test]
+fn facts_name_what_was_dropped_without_an_error() {
+    let none = Facts::default();
+    assert_eq!(facts("key=k data=1", "key=k data=1"), none);
+    assert_eq!(facts("key=k data=1", "key=k data=2"), Facts { data_differs: true, ..none });
+    assert_eq!(facts("key=k data=1", "key=k"), Facts { data_differs: true, ..none });
+    assert_eq!(facts("key=k hash data=1", "key=k hash data=2"), none, "a hash is of the data");
+    assert_eq!(facts("key=k ttl=50", "key=k ttl=50 extend data=2"), Facts { data_differs: true, ..none });
+    assert_eq!(facts("key=k data=1", "key=k replace data=2"), none, "the new data won");
+    assert_eq!(facts("key=k", "key=k id=x"), Facts { job_id_not_used: true, ..none });
+    assert_eq!(facts("id=x", "id=x key=k"), Facts { key_not_taken: true, ..none });
+    assert_eq!(facts("id=x key=k", "id=x key=k"), none);
+    assert_eq!(
+        facts("id=x key=k data=1", "id=x key=l data=2"),
+        Facts { key_not_taken: true, data_differs: true, ..none }
+    );
+}
+
+#[test]
+fn a_refused_extend_drops_nothing_silently() {
+    let mut engine = engine();
+    push(&mut engine, "key=k ttl=50 data=1");
+    pull(&mut engine);
+    let refused = push(&mut engine, "key=k ttl=50 extend data=2 id=x").decision;
+    assert_eq!((refused.code, refused.facts), (DecisionCode::RejectedExtend, Facts::default()));
+    assert_eq!(refused.refusal.as_deref(), Some("Duplicate unique_key (extended TTL)"));
+    assert_eq!((refused.job, refused.owner.is_some()), (None, true));
+}
+
+#[test]
+fn a_record_shows_the_key_before_and_after() {
+    let mut engine = engine();
+    let first = push(&mut engine, "key=k ttl=50");
+    let owner = first.decision.job.clone().expect("a new job");
+    assert_eq!((first.key_before, first.origin, first.at), (None, FROM, NOW));
+    let after = first.key_after.expect("the key is held");
+    assert_eq!((&after.owner_id, after.expires_at, after.registered_at), (&owner, Some(Timestamp(1_000_050)), NOW));
+    let second = push(&mut engine, "key=k ttl=90 extend");
+    assert_eq!(second.key_before.expect("it was held").expires_at, Some(Timestamp(1_000_050)));
+    assert_eq!(second.key_after.expect("it is held").expires_at, Some(Timestamp(1_000_090)));
+    assert_eq!(second.decision.owner.expect("the owner").id, owner);
+}
+
+#[test]
+fn a_key_counts_what_it_absorbed_since_its_owner_took_it() {
+    let mut engine = engine();
+    for words in ["key=k ttl=50", "key=k data=2", "key=k ttl=50 extend", "key=k keep"] {
+        push(&mut engine, words);
+    }
+    let tally = engine.key("q", "k", NOW).expect("the key is held").tally.clone();
+    assert_eq!((tally.collapsed, tally.data_differs, tally.extended, tally.replaced), (3, 1, 1, 0));
+    let last = tally.last.expect("an add met it");
+    assert_eq!((last.decision, last.at, last.conn), (DecisionCode::ExistingKey, NOW, 7));
+    push(&mut engine, "key=k replace");
+    push(&mut engine, "key=k id=x");
+    let tally = engine.key("q", "k", NOW).expect("the key is held").tally.clone();
+    assert_eq!((tally.collapsed, tally.extended, tally.replaced), (1, 0, 1));
+    push(&mut engine, "id=y");
+    push(&mut engine, "id=y key=k");
+    let after = engine.key("q", "k", NOW).expect("the key is held").tally.clone();
+    assert_eq!(after, tally, "a repeated job id never meets the key");
+}
+
+#[test]
+fn events_come_in_order_and_before_the_reply() {
+    let mut engine = engine();
+    let words = |effects: Effects| -> Vec<String> {
+        let word = |output: Output| match output {
+            Output::Event(event) => match event.kind {
+                EventKind::Pushed => format!("pushed {}", event.queue),
+                EventKind::Duplicated { key, strategy } => format!("duplicated {} {key:?} {strategy}", event.queue),
+                EventKind::Removed { prev } => format!("removed {}", prev.as_str()),
+                other => format!("{other:?}"),
+            },
+            Output::Reply { reply: Reply::Added(added), .. } => {
+                format!("reply {:?} {}", added.duplicate, added.replaced.is_some())
+            }
+            Output::Reply { reply, .. } => format!("{reply:?}"),
+        };
+        effects.outputs.into_iter().map(word).collect()
+    };
+    let mut said = |text: &str| words(run(&mut engine, Command::Push { add: add(text), replay_of: None }));
+    assert_eq!(said("key=k"), ["pushed q", "reply None false"]);
+    assert_eq!(said("key=k"), ["duplicated q Some(\"k\") default", "reply Some(\"default\") false"]);
+    assert_eq!(said("key=k ttl=5 extend"), ["duplicated q Some(\"k\") extend", "reply Some(\"extend\") false"]);
+    assert_eq!(said("key=k replace"), ["removed waiting", "pushed q", "reply None true"]);
+    assert_eq!(said("id=x queue=r"), ["pushed r", "reply None false"]);
+    assert_eq!(said("id=x"), ["duplicated r None jobId", "reply Some(\"jobId\") false"], "where the job lives");
+}
+
+#[test]
+fn totals_count_admitted_jobs_only() {
+    let mut engine = engine();
+    for words in ["key=k", "key=k", "key=k replace", "id=x", "id=x"] {
+        push(&mut engine, words);
+    }
+    assert_eq!(engine.totals().pushed, 3);
+    let effects = run(&mut engine, Command::QueueMetrics { queue: Arc::from("q") });
+    let [Output::Reply { reply: Reply::Totals { totals, .. }, .. }] = &effects.outputs[..] else { panic!("figures") };
+    assert_eq!(totals.pushed, 3);
+}
+
+#[test]
+fn a_turn_is_durable_when_an_add_in_it_asks_for_it() {
+    let mut engine = engine();
+    let mut durable = |words: &[&str]| {
+        let adds = words.iter().map(|words| add(words)).collect();
+        run(&mut engine, Command::PushBulk { adds }).durable
+    };
+    assert!(!durable(&["", ""]));
+    assert!(durable(&["", "durable"]));
+    assert!(durable(&["durable", ""]));
+}
+
+#[test]
+fn a_batch_keeps_what_came_before_the_refusal_and_says_where_each_add_stood() {
+    let mut engine = engine();
+    let adds = ["id=a", "group=g", "group=g", "key=never"].map(add).to_vec();
+    let effects = run(&mut engine, Command::PushBulk { adds });
+    let places: Vec<_> = effects.adds.iter().map(|record| (record.bulk, record.decision.code)).collect();
+    let wanted = [
+        (Some((1, 4)), DecisionCode::Created),
+        (Some((2, 4)), DecisionCode::Created),
+        (Some((3, 4)), DecisionCode::RejectedLimit),
+    ];
+    assert_eq!(places, wanted);
+    assert_eq!(engine.counts(Some("q")).waiting, 2);
+    assert!(engine.key("q", "never", NOW).is_none());
+    let missing = |id: &str| {
+        let mut add = add("");
+        let spec = Arc::make_mut(&mut add.spec);
+        spec.rare.get_or_insert_default().depends_on.push(JobId::parse(id));
+        add
+    };
+    let effects = run(&mut engine, Command::PushBulk { adds: vec![add("id=b"), missing("nowhere")] });
+    assert_eq!(effects.adds.len(), 1, "everything is checked before anything is stored");
+    assert_eq!(effects.adds[0].decision.refusal.as_deref(), Some("jobs[1]: Dependency job not found: nowhere"));
+    assert_eq!(engine.counts(Some("q")).waiting, 2);
+}
+
+#[test]
+fn a_dry_run_says_what_the_add_then_does() {
+    let steps = ["key=k ttl=90", "key=k", "key=k ttl=90 extend", "key=k replace", "id=x", "id=x key=k", "key=k keep"];
+    let mut engine = engine();
+    for words in steps {
+        let foreseen = engine.dry_run(NOW, &add(words));
+        let done = push(&mut engine, words).decision;
+        assert_eq!((foreseen.code, foreseen.facts, foreseen.owner), (done.code, done.facts, done.owner), "{words}");
+    }
+}
