@@ -170,7 +170,7 @@ fn events_come_in_order_and_before_the_reply() {
     assert_eq!(said("key=k ttl=5 extend"), ["duplicated q Some(\"k\") extend", "reply Some(\"extend\") false"]);
     assert_eq!(said("key=k replace"), ["removed waiting", "pushed q", "reply None true"]);
     assert_eq!(said("id=x queue=r"), ["pushed r", "reply None false"]);
-    assert_eq!(said("id=x"), ["duplicated r None jobId", "reply Some(\"jobId\") false"], "where the job lives");
+    assert_eq!(said("id=x key=z"), ["duplicated r None jobId", "reply Some(\"jobId\") false"], "where the job lives");
 }
 
 #[test]
