@@ -82,6 +82,10 @@ impl Engine {
         job.last_heartbeat = now;
         job.delivery =
             Some(Box::new(Delivery { number, conn, conn_lost_at: None, lock, detached, stall_candidate: false }));
+        if let Some(rare) = job.extra.rare.as_deref_mut() {
+            // Only this delivery's result counts from now on.
+            rare.late_token = None;
+        }
         let timeout = job.spec.rare.as_ref().and_then(|rare| rare.timeout).filter(|timeout| timeout.0 > 0);
         self.note(key, StateName::Active, now, None, None);
         self.enter(key, now);

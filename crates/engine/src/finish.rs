@@ -306,6 +306,7 @@ impl Engine {
         if let Some(rare) = job.extra.rare.as_deref_mut() {
             rare.failure = None;
             rare.failed_attempts.clear();
+            rare.late_token = None;
             rare.timed_out.clear();
         }
         self.note(key, StateName::Waiting, now, None, None);
