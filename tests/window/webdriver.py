@@ -148,7 +148,15 @@ class Window:
         return self._ask("GET", self.session + "/title")
 
     def picture(self, path):
-        # The picture is of the last frame drawn, so let the page draw what the test has seen in its structure.
+        # The driver waits for the next frame, which never comes while the page stands still; so let it draw some.
+        self.run("""
+            const end = performance.now() + 1500;
+            const draw = (now) => {
+                document.documentElement.style.opacity = now < end ? 0.999 + (now % 2) / 4000 : '';
+                if (now < end) requestAnimationFrame(draw);
+            };
+            requestAnimationFrame(draw);
+        """)
         time.sleep(0.2)
         with open(path, "wb") as file:
             file.write(base64.b64decode(self._ask("GET", self.session + "/screenshot")))

@@ -1,6 +1,6 @@
 //! Random sequences from a seed. Each leaves whole kinds of steps out, so that rare ones meet often in some of them.
 
-use crate::commands::{AddStep, ClaimOf, IdOf, Step, Token, Worked};
+use crate::commands::{AddStep, ClaimOf, IdOf, Step, Token, Worked, parse};
 use onceover_engine::command::CleanState;
 
 /// Splitmix64: small, seedable, good enough for choices.
@@ -21,7 +21,7 @@ impl Random {
 
     /// 0 up to, not including, `end`.
     pub fn below(&mut self, end: u32) -> u32 {
-        ((self.next() >> 32) * u64::from(end) >> 32) as u32
+        (((self.next() >> 32) * u64::from(end)) >> 32) as u32
     }
 
     /// True `percent` times in a hundred.
@@ -119,6 +119,18 @@ struct Habits {
     repeat: u32,
 }
 
+/// Openings that lead to where chance seldom goes. Their labels are 1 to 3.
+const OPENINGS: [&str; 4] = [
+    // An open window whose owner is gone, while another job has the owner's id.
+    "push 1 a id=x0 key=k0 ttl=6000\npull a\nack t0\npush 2 a id=x0",
+    // The same with a dead letter.
+    "push 1 a id=x0 key=k0 ttl=6000 attempts=1 rmf\npull a\nfail t0\npush 2 a id=x0",
+    // A superseded job beside the key's owner, both active, and an add stored with the first.
+    "push 1 a key=k0\npull a\npush 2 a key=k0 keep\npush 3 a key=k0 replace\npull a",
+    // A job that waits for two, one of them finished and forgotten.
+    "push 1 a id=x0 rmc\npush 2 a\npush 3 a after=1 after=2 key=k0\npull a\nack t0",
+];
+
 /// Makes one sequence.
 pub struct Generator<'a> {
     random: &'a mut Random,
@@ -133,7 +145,13 @@ pub fn sequence(random: &mut Random) -> Vec<Step> {
     let retain = random.chance(20).then(|| random.pick(&[0, 1, 2]));
     let settings = Step::Settings { retain, until_done: random.chance(10) };
     let mut generator = Generator::new(random);
-    std::iter::once(settings).chain((0..length).map(|_| generator.step())).collect()
+    let mut steps = vec![settings];
+    if generator.random.chance(10) {
+        steps.extend(generator.random.pick(&OPENINGS).lines().map(parse));
+        generator.labels = 3;
+    }
+    steps.extend((0..length).map(|_| generator.step()));
+    steps
 }
 
 impl<'a> Generator<'a> {

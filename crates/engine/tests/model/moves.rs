@@ -54,7 +54,7 @@ impl Model {
     }
 
     /// MoveToDelayed.
-    pub fn to_delayed(&mut self, id: Id, token: Option<usize>, delay: i64) -> Answer {
+    pub fn move_to_delayed(&mut self, id: Id, token: Option<usize>, delay: i64) -> Answer {
         let Some(at) = self.by_id(id) else { return Answer::No(Refusal::NotFound) };
         if self.jobs[at].state != State::Active {
             return Answer::No(Refusal::NotActiveBut(self.state_text(id)));
@@ -67,7 +67,7 @@ impl Model {
     }
 
     /// MoveToWait.
-    pub fn to_wait(&mut self, id: Id, token: Option<usize>) -> Answer {
+    pub fn move_to_wait(&mut self, id: Id, token: Option<usize>) -> Answer {
         let Some(at) = self.by_id(id) else { return Answer::No(Refusal::CannotMoveToWait("unknown")) };
         let state = self.jobs[at].state;
         match state {
@@ -92,7 +92,7 @@ impl Model {
     }
 
     /// MoveToWaitingChildren.
-    pub fn to_children(&mut self, id: Id, token: Option<usize>) -> Answer {
+    pub fn move_to_waiting_children(&mut self, id: Id, token: Option<usize>) -> Answer {
         let Some(at) = self.by_id(id).filter(|at| self.jobs[*at].state == State::Active) else {
             return Answer::No(Refusal::NotActive);
         };
@@ -121,7 +121,6 @@ impl Model {
         let job = &mut self.jobs[at];
         job.attempts = 0;
         job.stalls = 0;
-        job.late = None;
         job.timed_out.clear();
         self.take_key(at);
         true

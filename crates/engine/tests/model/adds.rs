@@ -1,0 +1,364 @@
+//! The naive model's adds and keys: dedup.md 2 to 6 and 10, rule by rule.
+
+use crate::commands::{AddStep, REPEAT_EVERY};
+use crate::marks::mark;
+use crate::naive::{Answer, Code, Decided, Entry, Generation, Id, Job, Model, Refusal, Spec, State};
+use std::rc::Rc;
+
+struct Admitted {
+    id: Id,
+    duplicate: Option<&'static str>,
+    replaced: Option<Id>,
+}
+
+impl Model {
+    /// PUSH.
+    pub fn push(&mut self, spec: &Rc<Spec>) -> Answer {
+        if let Some(why) = self.unknown_dependency(spec, &[]) {
+            self.decide(Code::Invalid, None);
+            return Answer::No(why);
+        }
+        match self.admit(spec) {
+            Ok(Admitted { id, duplicate, replaced }) => Answer::Added { id, duplicate, replaced },
+            Err(why) => Answer::No(why),
+        }
+    }
+
+    /// PUSHB: all are checked before the first is taken, then the accepted prefix stays (dedup.md 6).
+    pub fn bulk(&mut self, specs: &[Rc<Spec>]) -> Answer {
+        let ids: Vec<Id> = specs.iter().filter_map(|spec| spec.id).collect();
+        for (at, spec) in specs.iter().enumerate() {
+            if let Some(why) = self.unknown_dependency(spec, &ids) {
+                mark("bulk", "refused as a whole");
+                self.decide(Code::Invalid, None);
+                return Answer::No(Refusal::InBatch(at, Box::new(why)));
+            }
+        }
+        let mut answers = Vec::new();
+        for spec in specs {
+            match self.admit(spec) {
+                Ok(admitted) => answers.push(admitted.id),
+                Err(why) => {
+                    if !answers.is_empty() {
+                        mark("bulk", "accepted prefix");
+                    }
+                    return Answer::No(why);
+                }
+            }
+        }
+        Answer::AddedBulk(answers)
+    }
+
+    fn unknown_dependency(&self, spec: &Spec, batch: &[Id]) -> Option<Refusal> {
+        let is_known = |id: Id| self.by_id(id).is_some() || self.done_and_gone.contains(&id) || batch.contains(&id);
+        spec.after.iter().find(|id| !is_known(**id)).map(|id| Refusal::Dependency(*id))
+    }
+
+    fn decide(&mut self, code: Code, id: Option<Id>) {
+        self.decided.push(Decided { code, id, made: None });
+    }
+
+    /// One add (dedup.md 2).
+    fn admit(&mut self, spec: &Rc<Spec>) -> Result<Admitted, Refusal> {
+        let queue = spec.step.queue;
+        let mut retired = None;
+        if let Some(id) = spec.id {
+            if let Some(twin) = self.by_id(id) {
+                if self.jobs[twin].is_live() {
+                    mark("jobId", "live");
+                    let here = self.jobs[twin].spec.step.queue == queue;
+                    if !here {
+                        mark("jobId", "live in another queue");
+                    }
+                    self.decide(if here { Code::SameJobId } else { Code::Elsewhere }, Some(id));
+                    self.answered.push((spec.step.label, id));
+                    return Ok(Admitted { id, duplicate: Some("jobId"), replaced: None });
+                }
+                retired = Some(twin);
+            } else if self.done_and_gone.contains(&id) && self.waits_for(id) {
+                mark("jobId", "has consumers");
+                self.decide(Code::Invalid, None);
+                return Err(Refusal::Consumers(id));
+            }
+        }
+        let mut replaced = None;
+        let mut code = Code::New;
+        let entry = spec.step.key.and_then(|key| self.valid(queue, key));
+        if let Some(entry) = entry {
+            match self.meet(spec, entry) {
+                Met::Answer(code, rule) => {
+                    if retired.is_some() {
+                        mark("jobId", "not retired, its key is held");
+                    }
+                    let id = self.entries[entry].owner_id;
+                    self.decide(code, Some(id));
+                    self.answered.push((spec.step.label, id));
+                    return Ok(Admitted { id, duplicate: Some(rule), replaced: None });
+                }
+                Met::Refuse(code, why) => {
+                    self.decide(code, None);
+                    return Err(why);
+                }
+                Met::Replace => {
+                    let Entry { owner, owner_id, .. } = self.entries[entry];
+                    self.remove_job(owner);
+                    replaced = Some(owner_id);
+                    code = Code::Replaced;
+                }
+                Met::Supersede => code = Code::Moved,
+                Met::Take => {}
+            }
+        }
+        if let Some(retired) = retired {
+            mark("jobId", "retired");
+            self.jobs[retired].state = State::Gone;
+            self.jobs[retired].stored_next = None;
+        }
+        let made = self.insert(spec);
+        self.take_key(made);
+        let id = self.jobs[made].id;
+        self.decided.push(Decided { code, id: Some(id), made: Some(made) });
+        Ok(Admitted { id, duplicate: None, replaced })
+    }
+
+    /// Strategy against owner (dedup.md 3 and 10). Extending and storing happen here.
+    fn meet(&mut self, spec: &Rc<Spec>, entry: usize) -> Met {
+        let step = &spec.step;
+        let Entry { owner, owner_id, .. } = self.entries[entry];
+        let owner_state = self.jobs[owner].state;
+        let is_active = owner_state == State::Active;
+        let is_live = self.jobs[owner].is_live();
+        let is_tied = self.waits_for(owner_id) || spec.after.contains(&owner_id);
+        self.mark_met(step, owner, is_tied);
+        if step.keep && is_active {
+            let had = self.jobs[owner].stored_next.replace(spec.clone()).is_some();
+            self.entries[entry].expires_at = None;
+            return Met::Answer(if had { Code::Updated } else { Code::Held }, "keepLast");
+        }
+        if step.replace {
+            return match (is_live, is_tied) {
+                (false, _) => Met::Take,
+                (true, true) => Met::Refuse(Code::RejectedDependents, Refusal::Replace(owner_id)),
+                (true, false) if is_active => Met::Supersede,
+                (true, false) => Met::Replace,
+            };
+        }
+        match step.ttl {
+            Some(ttl) if step.extend && ttl > 0 && !step.keep => {
+                self.entries[entry].expires_at = Some(self.now + ttl);
+                if is_live && !is_active {
+                    Met::Answer(Code::Extended, "extend")
+                } else {
+                    Met::Refuse(Code::RejectedExtend, Refusal::Extend)
+                }
+            }
+            _ if step.extend => Met::Answer(Code::NoTtl, "default"),
+            _ => Met::Answer(Code::SameKey, "default"),
+        }
+    }
+
+    fn mark_met(&self, step: &AddStep, owner: Generation, is_tied: bool) {
+        let strategy = match step {
+            AddStep { keep: true, replace, .. } => {
+                if *replace {
+                    "keep and replace"
+                } else {
+                    "keep"
+                }
+            }
+            AddStep { replace: true, .. } => "replace",
+            AddStep { extend: true, ttl: Some(1..), .. } => "extend",
+            _ => "default",
+        };
+        let job = &self.jobs[owner];
+        let standing = match job.state {
+            State::Queued if job.attempts > 0 => "retrying",
+            State::Queued => "queued",
+            State::Blocked if job.parked => "parked",
+            State::Blocked => "blocked",
+            State::Active => "active",
+            State::Completed => "completed",
+            State::Failed => "failed",
+            State::Gone => "gone",
+        };
+        mark(strategy, standing);
+        if is_tied && job.is_live() {
+            mark(strategy, "tied");
+        }
+        if self.by_id(job.id).is_some_and(|other| other != owner) {
+            mark(strategy, "id reused");
+        }
+    }
+
+    /// Whether a job that still waits for dependencies names this id among them.
+    fn waits_for(&self, id: Id) -> bool {
+        let is_waiting = |job: &Job| job.state == State::Blocked && !job.unresolved.is_empty();
+        self.jobs.iter().any(|job| is_waiting(job) && job.spec.after.contains(&id))
+    }
+
+    fn insert(&mut self, spec: &Rc<Spec>) -> Generation {
+        let generation = self.jobs.len();
+        let id = spec.id.unwrap_or(Id::Made(generation));
+        let is_done = |id: &Id| match self.by_id(*id) {
+            Some(job) => self.jobs[job].state == State::Completed,
+            None => self.done_and_gone.contains(id),
+        };
+        let unresolved: Vec<Id> = spec.after.iter().copied().filter(|id| !is_done(id)).collect();
+        self.done_and_gone.retain(|gone| *gone != id);
+        self.jobs.push(Job {
+            id,
+            state: if unresolved.is_empty() { State::Queued } else { State::Blocked },
+            priority: spec.step.priority,
+            created_at: self.now,
+            run_at: self.now + spec.step.delay,
+            started_at: 0,
+            heartbeat_at: self.now,
+            ended_at: 0,
+            attempts: 0,
+            stalls: 0,
+            unresolved,
+            parked: false,
+            stored_next: None,
+            delivery: None,
+            late: None,
+            timed_out: Vec::new(),
+            occurrence: 0,
+            spec: spec.clone(),
+        });
+        generation
+    }
+
+    /// The generation becomes its key's owner, with a full window.
+    pub fn take_key(&mut self, owner: Generation) {
+        let spec = self.jobs[owner].spec.clone();
+        let Some(key) = spec.step.key else { return };
+        let queue = spec.step.queue;
+        self.entries.retain(|entry| entry.queue != queue || entry.key != key);
+        let expires_at = spec.step.ttl.filter(|_| !spec.step.keep).map(|ttl| self.now + ttl);
+        self.entries.push(Entry { queue, key, owner, owner_id: self.jobs[owner].id, expires_at });
+    }
+
+    /// By hand, or replaced: the job and whatever key it still owns are gone, and what was stored with it.
+    pub fn remove_job(&mut self, generation: Generation) {
+        self.entries.retain(|entry| entry.owner != generation);
+        let job = &mut self.jobs[generation];
+        job.state = State::Gone;
+        job.delivery = None;
+        job.stored_next = None;
+    }
+
+    /// The end by itself: a key without window is released, a window stays (dedup.md 4). Then what was stored follows.
+    pub fn ended(&mut self, generation: Generation, state: State, remove: bool) {
+        let stays = !self.until_done;
+        if let Some(entry) = self.entries.iter().find(|entry| entry.owner == generation) {
+            let is_open = stays && entry.expires_at.is_some_and(|end| self.now < end);
+            mark("end", if is_open { "window stays" } else { "key released" });
+        }
+        self.entries.retain(|entry| entry.owner != generation || stays && entry.expires_at.is_some());
+        let now = self.now;
+        let job = &mut self.jobs[generation];
+        job.state = if remove { State::Gone } else { state };
+        job.ended_at = now;
+        job.delivery = None;
+        if state == State::Completed {
+            job.late = None;
+        }
+        let (id, next) = (job.id, job.stored_next.take());
+        if state == State::Completed {
+            if remove {
+                self.done_and_gone.push(id);
+            }
+            self.release_dependents(id);
+        }
+        if let Some(next) = next {
+            self.follow(&next);
+        }
+        if state == State::Completed {
+            self.repeat(generation);
+        }
+        self.evict(state, generation);
+    }
+
+    /// The oldest finished jobs go when there are too many; their windows stay.
+    fn evict(&mut self, state: State, ended: Generation) {
+        let queue = self.jobs[ended].spec.step.queue;
+        let counts = |job: &Job| job.state == state && (state == State::Completed || job.spec.step.queue == queue);
+        let mut kept: Vec<Generation> = (0..self.jobs.len()).filter(|at| counts(&self.jobs[*at])).collect();
+        kept.sort_by_key(|at| (self.jobs[*at].ended_at, *at));
+        for at in kept.iter().take(kept.len().saturating_sub(self.retain)) {
+            self.jobs[*at].state = State::Gone;
+            if self.entries.iter().any(|entry| entry.owner == *at && entry.expires_at > Some(self.now)) {
+                mark("evicted", "window stays");
+            }
+        }
+    }
+
+    /// The next occurrence takes the key over with a full window, past its predecessor's (dedup.md 6); not from another live
+    /// job, as any retry.
+    fn repeat(&mut self, generation: Generation) {
+        let Job { spec, occurrence, .. } = self.jobs[generation].clone();
+        if spec.step.repeat.is_none_or(|limit| occurrence >= limit) {
+            return;
+        }
+        let step = AddStep { delay: REPEAT_EVERY, ..spec.step.clone() };
+        let made = self.insert(&Rc::new(Spec { step, id: None, after: Vec::new() }));
+        self.jobs[made].occurrence = occurrence + 1;
+        if self.is_taken(made) {
+            mark("next occurrence", "leaves the key");
+        } else {
+            mark("next occurrence", "takes the key");
+            self.take_key(made);
+        }
+        let id = Some(self.jobs[made].id);
+        self.decided.push(Decided { code: Code::New, id, made: Some(made) });
+    }
+
+    /// Whether another live job owns the key that this one asked for.
+    pub fn is_taken(&self, at: Generation) -> bool {
+        let step = &self.jobs[at].spec.step;
+        let entry = step.key.and_then(|key| self.valid(step.queue, key)).map(|entry| &self.entries[entry]);
+        entry.is_some_and(|entry| entry.owner != at && self.jobs[entry.owner].is_live())
+    }
+
+    /// keepLastIfActive: an ordinary add at this moment. Its dependencies were there when it was taken; the contract does not
+    /// say what becomes of it when one has vanished since, it waits for it like any job whose dependency is removed.
+    fn follow(&mut self, spec: &Rc<Spec>) {
+        let is_free = |id: Id| match self.by_id(id) {
+            Some(twin) => !self.jobs[twin].is_live(),
+            None => !(self.done_and_gone.contains(&id) && self.waits_for(id)),
+        };
+        let id = spec.id.filter(|id| is_free(*id));
+        if id != spec.id {
+            mark("stored add", "follows without its jobId");
+        }
+        let spec = Rc::new(Spec { step: spec.step.clone(), id, after: spec.after.clone() });
+        let before = self.jobs.len();
+        // Nobody waits for the answer.
+        let _ = self.admit(&spec);
+        mark("stored add", if self.jobs.len() > before { "follows" } else { "meets another owner" });
+    }
+
+    fn release_dependents(&mut self, id: Id) {
+        for job in &mut self.jobs {
+            let had = job.unresolved.len();
+            job.unresolved.retain(|other| *other != id);
+            let was_last = had > 0 && job.unresolved.is_empty();
+            if was_last && job.state == State::Blocked && !job.parked {
+                job.state = State::Queued;
+            }
+        }
+    }
+}
+
+/// What an add does about a valid key.
+enum Met {
+    /// The owner's id, and by which rule.
+    Answer(Code, &'static str),
+    Refuse(Code, Refusal),
+    /// The owner is removed, the new job takes the key.
+    Replace,
+    /// The active owner stays, the new job takes the key.
+    Supersede,
+    /// Nothing is left to remove, the new job takes the key.
+    Take,
+}

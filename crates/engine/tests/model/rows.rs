@@ -1,0 +1,84 @@
+//! A store of rows in memory: what a file would hold after each commit, and what it would give back at a start.
+
+use onceover_engine::change::{Change, JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::engine::Engine;
+use onceover_engine::job::{Blob, JobState};
+use onceover_engine::names::{EntryId, JobKey};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// All rows, and the payloads beside them.
+#[derive(Clone, Debug, Default)]
+pub struct Rows {
+    jobs: BTreeMap<JobKey, JobRow>,
+    data: BTreeMap<JobKey, Blob>,
+    keys: BTreeMap<EntryId, KeyRow>,
+    queues: BTreeMap<String, QueueSettings>,
+    reserved: u64,
+    completed_ids: BTreeMap<JobKey, Arc<str>>,
+}
+
+impl Rows {
+    /// Writes what changed, strictly: a row that should be new is new, one that goes was there.
+    pub fn write(&mut self, engine: &Engine) -> Result<(), String> {
+        engine.for_each_change(&mut |change| self.apply(change))
+    }
+
+    fn apply(&mut self, change: Change<'_>) -> Result<(), String> {
+        match change {
+            Change::PutJob { job, queue, fresh, data, result: _ } => {
+                let mut row = JobRow { job: job.clone(), queue: Arc::from(queue) };
+                row.job.delivery = None;
+                if let Some(rare) = row.job.extra.rare.as_deref_mut() {
+                    rare.late_token = None;
+                    rare.timed_out.clear();
+                }
+                if data {
+                    if job.data == Blob::OnDisk {
+                        return Err(format!("{}: a payload that is not in memory cannot be written", job.id));
+                    }
+                    self.data.insert(job.key, job.data.clone());
+                }
+                if self.jobs.insert(job.key, row).is_some() == fresh {
+                    return Err(format!("{}: fresh is {fresh}, the rows say otherwise", job.id));
+                }
+                let twin = self.jobs.values().find(|row| row.job.id == job.id && row.job.key != job.key);
+                if let Some(twin) = twin {
+                    return Err(format!("{} has two rows, {:?} and {:?}", job.id, twin.job.key, job.key));
+                }
+            }
+            Change::DeleteJob(key) => {
+                self.jobs.remove(&key);
+                self.data.remove(&key);
+            }
+            Change::PutKey { entry, queue } => {
+                self.keys.insert(entry.entry, KeyRow { entry: entry.clone(), queue: Arc::from(queue) });
+            }
+            Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
+            Change::PutQueue { name, settings } => drop(self.queues.insert(name.to_owned(), settings.clone())),
+            Change::DeleteQueue(name) => drop(self.queues.remove(name)),
+            Change::Reserve(number) => self.reserved = number,
+            Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
+            Change::DeleteCompletedId(n) => drop(self.completed_ids.remove(&n)),
+        }
+        Ok(())
+    }
+
+    /// As a store reads it: payloads of live jobs in memory, those of finished jobs not.
+    pub fn snapshot(&self) -> Snapshot {
+        let jobs = self.jobs.values().map(|row| {
+            let mut row = row.clone();
+            let data = self.data.get(&row.job.key).cloned().unwrap_or_default();
+            let has_ended = matches!(row.job.state, JobState::Completed | JobState::Failed);
+            row.job.data = if has_ended && data != Blob::Absent { Blob::OnDisk } else { data };
+            row
+        });
+        Snapshot {
+            jobs: jobs.collect(),
+            keys: self.keys.values().cloned().collect(),
+            queues: self.queues.iter().map(|(name, settings)| (Arc::from(name.as_str()), settings.clone())).collect(),
+            reserved: self.reserved,
+            completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
+        }
+    }
+}
