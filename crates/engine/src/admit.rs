@@ -1,6 +1,7 @@
 //! The add path (dedup.md 2): a plan (`plan.rs`), then its carrying out, in one step that nothing interleaves with.
 
 use crate::command::Add;
+use crate::custom_id::IdDecision;
 use crate::dedup::{DecisionCode, LastAdd};
 use crate::effects::{AddRecord, Decision, Effects, Output};
 use crate::engine::Engine;
@@ -218,7 +219,8 @@ impl Engine {
     /// data must not be lost (dedup.md 10).
     pub(crate) fn admit_stored(&mut self, now: Timestamp, next: StoredNext, effects: &mut Effects) {
         let mut add = Add { spec: next.spec, data: next.data };
-        let taken = add.spec.custom_id.as_ref().and_then(|id| self.jobs.by_id(id)).is_some_and(Job::is_live);
+        let taken =
+            !matches!(self.decide_id(add.spec.custom_id.as_ref()), Ok(IdDecision::Free | IdDecision::Retire(_)));
         if taken {
             let mut spec = (*add.spec).clone();
             spec.custom_id = None;
