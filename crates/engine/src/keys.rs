@@ -283,3 +283,7 @@ impl Engine {
         Some(entry)
     }
 }
+
+#[cfg(test)]
+#[path = "keys_tests.rs"]
+mod keys_tests;
