@@ -224,6 +224,53 @@ fn a_batch_keeps_what_came_before_the_refusal_and_says_where_each_add_stood() {
 }
 
 #[test]
+fn a_full_group_lets_a_newcomer_take_the_place_of_its_own_member_only() {
+    let mut engine = engine();
+    push(&mut engine, "group=g key=k");
+    assert_eq!(push(&mut engine, "group=g key=k replace").decision.code, DecisionCode::Replaced);
+    push(&mut engine, "key=l");
+    let refused = push(&mut engine, "group=g key=l replace").decision;
+    assert_eq!(refused.code, DecisionCode::RejectedLimit);
+    assert_eq!(refused.refusal.as_deref(), Some("Group g has reached its maximum size of 1"));
+    assert_eq!(engine.counts(Some("q")).waiting, 2, "what was to be replaced stays");
+    pull(&mut engine);
+    pull(&mut engine);
+    assert_eq!(push(&mut engine, "group=g").decision.code, DecisionCode::Created, "an active job is queued no more");
+    assert_eq!(push(&mut engine, "group=h").decision.code, DecisionCode::Created);
+    assert_eq!(push(&mut engine, "group=g queue=r").decision.code, DecisionCode::Created);
+}
+
+#[test]
+fn a_returned_job_is_named_with_its_generation_and_state() {
+    let mut engine = engine();
+    let first = push(&mut engine, "id=x key=k").decision;
+    pull(&mut engine);
+    for again in ["id=x", "id=x queue=r", "key=k"] {
+        let decision = push(&mut engine, again).decision;
+        let owner = decision.owner.expect("the job it met");
+        assert_eq!((&decision.job, decision.job_key), (&first.job, first.job_key), "{again}");
+        assert_eq!((Some(&owner.id), Some(owner.key)), (first.job.as_ref(), first.job_key), "{again}");
+        assert_eq!((owner.state, owner.attempts), (Some(StateName::Active), 0), "{again}");
+    }
+    let elsewhere = push(&mut engine, "id=x queue=r").decision.elsewhere;
+    assert_eq!(elsewhere.as_deref(), Some("q"));
+    assert_eq!(push(&mut engine, "id=x").decision.elsewhere, None);
+}
+
+#[test]
+fn a_key_that_was_freed_under_a_live_job_makes_a_twin_and_says_of_whom() {
+    let mut engine = engine();
+    let first = push(&mut engine, "key=k").decision;
+    run(&mut engine, Command::RemoveDeduplicationKey { queue: Arc::from("q"), key: Arc::from("k") });
+    let twin = push(&mut engine, "key=k").decision;
+    assert_eq!((twin.code, twin.owner.map(|owner| owner.key)), (DecisionCode::CreatedTwin, first.job_key));
+    assert_eq!(twin.freed.map(|freed| freed.owner), first.job_key);
+    run(&mut engine, Command::Drain { queue: Arc::from("q") });
+    let free = push(&mut engine, "key=k").decision;
+    assert_eq!((free.code, free.owner), (DecisionCode::CreatedFreed, None));
+}
+
+#[test]
 fn a_dry_run_says_what_the_add_then_does() {
     let steps = ["key=k ttl=90", "key=k", "key=k ttl=90 extend", "key=k replace", "id=x", "id=x key=k", "key=k keep"];
     let mut engine = engine();
