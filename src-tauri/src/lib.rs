@@ -49,7 +49,7 @@ fn open(config: BrokerConfig) -> ExitCode {
         // First of all: a second start must end before it touches the data.
         .plugin(single)
         .plugin(place)
-        // Inside the event loop: a window that is made before it now and then never draws.
+        // Runs when the event loop does, that is after the data was opened below.
         .setup(|app| Ok(open_window(app.handle())?))
         .build(tauri::generate_context!());
     let app = match app {
@@ -117,7 +117,6 @@ fn start_log() {
     tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour).init();
 }
 
-#[expect(clippy::print_stdout, reason = "the answer of --help and --version")]
 fn print(text: &str) -> ExitCode {
     println!("{text}");
     ExitCode::SUCCESS

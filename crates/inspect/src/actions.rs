@@ -131,22 +131,22 @@ fn restore_refused(core: &CoreView<'_>, key: &KeyRef, text: &str) -> ActionResul
 pub async fn replay_add(broker: &BrokerHandle, seq: u64) -> Outcome {
     let logged = look(broker, move |core| core.activity.get(seq).map(|entry| replayable(core, entry))).await?;
     let add = match logged {
-        None => Err(refused(RefusalCode::Gone, format!("Add #{seq} is not in the log any more."))),
+        None => Err((RefusalCode::Gone, format!("Add #{seq} is not in the log any more."))),
         Some(logged) => logged,
     };
     match add {
         Ok(add) => push(broker, add, Some(seq)).await,
-        Err(refusal) => finished(broker, refusal).await,
+        Err((code, text)) => finished(broker, refused(code, text)).await,
     }
 }
 
-fn replayable(core: &CoreView<'_>, entry: &AddEntry) -> Result<Add, ActionResult> {
+fn replayable(core: &CoreView<'_>, entry: &AddEntry) -> Result<Add, (RefusalCode, String)> {
     let data = whole_data(core, entry);
     let can = can_replay(entry, data.is_some());
     match (entry.decided(), can.reason) {
         (Some(record), None) => Ok(Add { spec: record.spec.clone(), data }),
-        (Some(_), Some(reason)) => Err(refused(RefusalCode::PayloadNotKept, reason)),
-        (None, reason) => Err(refused(RefusalCode::NotPossible, reason.unwrap_or_default())),
+        (Some(_), Some(reason)) => Err((RefusalCode::PayloadNotKept, reason)),
+        (None, reason) => Err((RefusalCode::NotPossible, reason.unwrap_or_default())),
     }
 }
 

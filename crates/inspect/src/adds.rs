@@ -5,7 +5,7 @@
 
 use crate::asked::asked;
 use crate::explain;
-use crate::filter::{Fields, Filter, Kind, Row, id_is};
+use crate::filter::{Fields, Filter, Kind, Row, id_has_word, id_is};
 use crate::limits::{PAGE_ROWS_MAX, PREVIEW_CHARS_MAX, SEARCH_BYTES_MAX, TEXT_BYTES_MAX};
 use crate::payload::{self, Needle};
 use crate::request::{AddsChip, AddsQuery};
@@ -212,7 +212,7 @@ impl Row<Field> for Logged<'_> {
         let entry = self.entry;
         let texts = [entry.queue(), entry.key(), name_of(entry)];
         texts.iter().flatten().any(|text| word.is_in(text.as_bytes()))
-            || any_id(entry, &mut |id| word.is_in(id.as_bytes()))
+            || has_id_with(entry, word)
             || entry
                 .decided()
                 .and_then(|record| record.data.as_ref())
@@ -245,6 +245,16 @@ fn any_id(entry: &AddEntry, is: &mut dyn FnMut(&str) -> bool) -> bool {
             named.into_iter().flatten().any(|id| id_is(id, is))
         }
         LoggedAdd::Refused(refused) => refused.add.custom_id.as_deref().is_some_and(is),
+    }
+}
+
+fn has_id_with(entry: &AddEntry, word: &Needle) -> bool {
+    match &entry.add {
+        LoggedAdd::Decided(record) => {
+            let named = [record.spec.custom_id.as_ref(), record.decision.job.as_ref()];
+            named.into_iter().flatten().any(|id| id_has_word(id, word))
+        }
+        LoggedAdd::Refused(refused) => refused.add.custom_id.as_ref().is_some_and(|id| word.is_in(id.as_bytes())),
     }
 }
 

@@ -124,11 +124,13 @@ impl<'a> Looker<'a> {
     pub fn new(core: &'a CoreView<'a>) -> Looker<'a> {
         let engine = core.engine;
         let mut by_name: HashMap<Arc<str>, QueueFacts> = HashMap::new();
+        let mut with_keys = 0;
         for queue in engine.queues() {
             let has_worker = queue.parked > 0
                 || queue.counts.active > 0
                 || engine.workers().any(|worker| worker.queues.contains(&queue.name));
             let facts = QueueFacts { name: queue.name.clone(), paused: queue.paused, has_worker };
+            with_keys += usize::from(queue.keys > 0);
             by_name.insert(queue.name, facts);
         }
         let mut queues: Vec<Option<QueueFacts>> = Vec::new();
@@ -137,10 +139,14 @@ impl<'a> Looker<'a> {
             if queues.len() <= place {
                 queues.resize(place + 1, None);
             }
-            if queues[place].is_none() {
-                let name = engine.queue_name(entry.queue);
-                let unlisted = || QueueFacts { name: Arc::clone(name), paused: false, has_worker: false };
-                queues[place] = Some(by_name.get(name).cloned().unwrap_or_else(unlisted));
+            if queues[place].is_some() {
+                continue;
+            }
+            let name = engine.queue_name(entry.queue);
+            queues[place] = by_name.get(name).cloned();
+            with_keys -= 1;
+            if with_keys == 0 {
+                break;
             }
         }
         Looker { core, now: core.now, window: engine.config().dedup_window, queues }
@@ -148,7 +154,7 @@ impl<'a> Looker<'a> {
 
     /// The queue of a key.
     pub fn queue(&self, queue: QueueId) -> &QueueFacts {
-        self.queues[queue.0 as usize].as_ref().expect("every queue that has a key was asked")
+        self.queues[queue.0 as usize].as_ref().expect("a queue with a key is listed and was asked")
     }
 
     /// What there is to look at.

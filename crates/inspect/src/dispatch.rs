@@ -3,7 +3,8 @@
 //! Questions run as short closures on the core thread and give plain owned data; JSON is made afterwards, off that thread.
 
 use crate::actions::{self, down};
-use crate::overview::{self, AttentionCount, Closed};
+use crate::health::HealthCache;
+use crate::overview::{self, Closed};
 use crate::request::{KeyRef, Request};
 use crate::view::{Changed, Failure, FailureCode, Reply};
 use crate::{adds, clients, job_detail, jobs, key_detail, keys, queues};
@@ -14,7 +15,7 @@ use serde_json::Value;
 #[derive(Clone)]
 pub struct Inspector {
     source: Source,
-    attention: AttentionCount,
+    health: HealthCache,
 }
 
 #[derive(Clone)]
@@ -27,13 +28,13 @@ impl Inspector {
     /// For a broker, whether it listens or not.
     #[must_use]
     pub fn new(broker: BrokerHandle) -> Inspector {
-        Inspector { source: Source::Broker(broker), attention: AttentionCount::default() }
+        Inspector { source: Source::Broker(broker), health: HealthCache::default() }
     }
 
     /// For a host whose broker could not be opened: the overview says why, everything else is `NotRunning`.
     #[must_use]
     pub fn closed(closed: Closed) -> Inspector {
-        Inspector { source: Source::Closed(Box::new(closed)), attention: AttentionCount::default() }
+        Inspector { source: Source::Closed(Box::new(closed)), health: HealthCache::default() }
     }
 
     /// Carries out one request.
@@ -77,7 +78,8 @@ impl Inspector {
             }
             Request::Keys(query) => {
                 let question = keys::question(&query)?;
-                view(broker, move |core| keys::page(core, &question)).await.map(Reply::Keys)
+                let health = self.health.clone();
+                view(broker, move |core| keys::page(core, &question, &health)).await.map(Reply::Keys)
             }
             Request::Key { queue, key } => {
                 let gone = no_key(&key);
@@ -105,8 +107,8 @@ impl Inspector {
     }
 
     async fn overview(&self, broker: &BrokerHandle) -> crate::view::Overview {
-        let attention = self.attention.clone();
-        let found = broker.view(move |core| overview::of_core(core, &attention)).await;
+        let health = self.health.clone();
+        let found = broker.view(move |core| overview::of_core(core, &health)).await;
         found.map_or_else(|_| overview::of_ended(broker), |found| overview::with_handle(found, broker))
     }
 }

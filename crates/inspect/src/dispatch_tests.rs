@@ -20,7 +20,8 @@ struct Bench {
 impl Bench {
     fn new(name: &str) -> Bench {
         let folder = std::env::temp_dir().join(format!("onceover-inspect-{}-{name}", std::process::id()));
-        let broker = Broker::open(BrokerConfig { port: 0, ..BrokerConfig::new(DataPlace::Folder(folder.clone())) }).unwrap();
+        let broker =
+            Broker::open(BrokerConfig { port: 0, ..BrokerConfig::new(DataPlace::Folder(folder.clone())) }).unwrap();
         let inspector = Inspector::new(broker.handle());
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Bench { broker: Some(broker), inspector, folder, runtime }
@@ -84,7 +85,10 @@ fn a_request_that_makes_no_sense_is_refused_with_its_field() {
         (json!({ "type": "adds", "after": "x" }), "after: not a cursor of this list"),
         (json!({ "type": "keys", "after": "x" }), "after: not a cursor of this list"),
         (json!({ "type": "jobs", "state": "gone" }), "state: no job is gone, only owners of keys are"),
-        (json!({ "type": "releaseKey", "queue": "q", "key": "", "ownerId": "a", "generation": 1 }), "key: must not be empty"),
+        (
+            json!({ "type": "releaseKey", "queue": "q", "key": "", "ownerId": "a", "generation": 1 }),
+            "key: must not be empty",
+        ),
     ];
     for (request, message) in table {
         let failure = bench.refused(request);
@@ -165,7 +169,10 @@ fn a_release_names_owner_and_generation_and_can_be_undone() {
     let stale = bench.key("releaseKey");
     let second = bench.add(json!({ "replace": true }));
     let refused = bench.ask(stale);
-    assert_eq!((&refused["ok"], &refused["code"], &refused["jobId"]), (&json!(false), &json!("changed"), &second["jobId"]));
+    assert_eq!(
+        (&refused["ok"], &refused["code"], &refused["jobId"]),
+        (&json!(false), &json!("changed"), &second["jobId"])
+    );
     assert!(refused["message"].as_str().unwrap().starts_with("This key changed while you looked: it belongs to …"));
     assert_ne!(first["jobId"], second["jobId"]);
 
@@ -206,7 +213,10 @@ fn a_logged_add_is_sent_again() {
 fn refused_adds_say_what_a_client_would_read() {
     let bench = Bench::new("rejected");
     let refused = bench.add(json!({ "queue": "a b" }));
-    assert_eq!((&refused["code"], &refused["message"]), (&json!("rejected"), &json!("Queue name contains invalid characters")));
+    assert_eq!(
+        (&refused["code"], &refused["message"]),
+        (&json!("rejected"), &json!("Queue name contains invalid characters"))
+    );
     bench.add(json!({}));
     bench.pull();
     let extended = bench.add(json!({ "extend": true }));
@@ -229,7 +239,10 @@ fn keys_are_listed_in_order_and_counted() {
         page["rows"].as_array().unwrap().iter().map(|row| row["key"].as_str().unwrap().to_owned()).collect()
     };
     assert_eq!(list(json!({ "type": "keys", "limit": 10 })), ["lossy", "short", "long", "endless"]);
-    assert_eq!(list(json!({ "type": "keys", "limit": 10, "sort": "key", "reverse": true })), ["short", "lossy", "long", "endless"]);
+    assert_eq!(
+        list(json!({ "type": "keys", "limit": 10, "sort": "key", "reverse": true })),
+        ["short", "lossy", "long", "endless"]
+    );
     assert_eq!(list(json!({ "type": "keys", "limit": 10, "chip": "expiring" })), ["short"]);
     assert_eq!(list(json!({ "type": "keys", "limit": 10, "chip": "noTtl" })), ["endless"]);
     assert_eq!(list(json!({ "type": "keys", "limit": 10, "chip": "jobIds" })), ["order-1"]);
@@ -251,7 +264,10 @@ fn jobs_are_shown_retried_promoted_and_removed_as_far_as_possible() {
     let page = bench.ask(json!({ "type": "jobs", "limit": 10, "state": "delayed", "filter": "key:k" }));
     assert_eq!((&page["rows"][0]["id"], &page["rows"][0]["key"]["held"]), (&id, &json!(true)));
     let retried = bench.ask(json!({ "type": "retryJob", "id": id }));
-    assert_eq!((&retried["code"], retried["message"].as_str().unwrap().contains("It is delayed")), (&json!("notPossible"), true));
+    assert_eq!(
+        (&retried["code"], retried["message"].as_str().unwrap().contains("It is delayed")),
+        (&json!("notPossible"), true)
+    );
     assert_eq!(bench.ask(json!({ "type": "promoteJob", "id": id }))["ok"], true);
     assert_eq!(bench.ask(json!({ "type": "promoteJob", "id": id }))["code"], "notPossible");
     bench.pull();
@@ -266,6 +282,23 @@ fn jobs_are_shown_retried_promoted_and_removed_as_far_as_possible() {
     assert_eq!(bench.ask(json!({ "type": "queues" }))["rows"][0]["note"], "paused");
     assert_eq!(bench.ask(json!({ "type": "resumeQueue", "queue": "q" }))["ok"], true);
     assert_eq!(bench.ask(json!({ "type": "pauseQueue", "queue": "nothing" }))["code"], "gone");
+}
+
+#[test]
+fn a_key_whose_worker_left_says_so_and_when_it_heals() {
+    let bench = Bench::new("left");
+    bench.add(json!({}));
+    // Taken over no connection at all, as after the end of the one that took it.
+    bench.pull();
+    let key = bench.ask(json!({ "type": "key", "queue": "q", "key": "k" }));
+    let attention = &key["row"]["attention"][0];
+    assert_eq!((&attention["code"], &attention["severity"]), (&json!("worker_gone"), &json!("warn")));
+    assert_eq!(attention["title"], "Owner is active but its worker left");
+    // A lease of 30 s, and the sweep that finds it.
+    assert!(attention["text"].as_str().unwrap().starts_with("Heals by itself in about 3"), "{attention}");
+    assert_eq!((&key["worker"]["gone"], &key["release"]["risky"]), (&json!(true), &json!(true)));
+    assert_eq!(bench.ask(json!({ "type": "overview" }))["counts"]["attention"], 1);
+    assert_eq!(bench.ask(json!({ "type": "keys", "chip": "attention", "limit": 5 }))["total"], 1);
 }
 
 #[test]

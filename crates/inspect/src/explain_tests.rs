@@ -40,10 +40,7 @@ fn created() {
         (plain, "Created. No live job held `k` in `q`."),
         (named(keyless.clone(), "order-1"), "Created. No unfinished job had the ID `order-1`."),
         (keyless, "Created. The add carried neither key nor job ID."),
-        (
-            zero,
-            "Created. No live job held `k` in `q`. A `ttl` of 0 registers no key: the next add makes a job too.",
-        ),
+        (zero, "Created. No live job held `k` in `q`. A `ttl` of 0 registers no key: the next add makes a job too."),
         (taken_over, "Created. …a1b2c3 (completed) still held `k` with 30 s left; `replace` took the key over."),
         (next_run, "Created. It is the next run of …a1b2c3 and took `k` over from it."),
     ];
@@ -66,7 +63,12 @@ fn created_with_a_key_that_became_free() {
         (FreedBy::Obliterated, 1_000, None, "was obliterated with its queue 1 s ago"),
         (FreedBy::JobExpired, 1_000, None, "ran out of its own ttl before it was taken 1 s ago"),
         (FreedBy::WindowEnded, 1_000, Some(0), "reached its TTL 1 s ago"),
-        (FreedBy::ReleasedByClient, 1_000, Some(500), "was released by a client command 1 s ago, 1 s before its TTL would have ended"),
+        (
+            FreedBy::ReleasedByClient,
+            1_000,
+            Some(500),
+            "was released by a client command 1 s ago, 1 s before its TTL would have ended",
+        ),
         (FreedBy::ReleasedByHand, 1_000, None, "was released by hand 1 s ago"),
     ];
     for (by, ago, unused, text) in table {
@@ -94,7 +96,10 @@ fn returned() {
     });
     let table = [
         (held(Code::ExistingKey, waiting, Some(40_100)), "Returned …a1b2c3 (waiting). It holds `k` for another 41 s."),
-        (held(Code::ExistingKey, Some(StateName::Active), None), "Returned …a1b2c3 (active). It holds `k` until it ends."),
+        (
+            held(Code::ExistingKey, Some(StateName::Active), None),
+            "Returned …a1b2c3 (active). It holds `k` until it ends.",
+        ),
         (held(Code::ExistingKey, None, Some(600_000)), "Returned …a1b2c3 (gone). It holds `k` for another 10 m 00 s."),
         (by_id, "Returned `order-1` (waiting): the job ID is in use by an unfinished job."),
         (
@@ -120,17 +125,11 @@ fn extended_replaced_moved_and_held() {
     replaced.decision.owner.as_mut().unwrap().attempts = 1;
     let moved = with_spec(held(Code::Moved, active, None), |spec| spec.delay = Millis(5));
     let table = [
-        (
-            held(Code::Extended, waiting, Some(12_400)),
-            "Kept …a1b2c3 (waiting). TTL set to 60 s again (had 13 s left).",
-        ),
+        (held(Code::Extended, waiting, Some(12_400)), "Kept …a1b2c3 (waiting). TTL set to 60 s again (had 13 s left)."),
         (held(Code::Extended, waiting, None), "Kept …a1b2c3 (waiting). TTL set to 60 s again (had no TTL)."),
         (replaced, "Removed …a1b2c3 (delayed, 1 attempt made) and created …d4e5f6 with the new data."),
         (moved, "…a1b2c3 is running and keeps running. `k` now belongs to …d4e5f6 (delayed)."),
-        (
-            held(Code::NextHeld, active, None),
-            "…a1b2c3 is running. This data is kept and becomes a job when it ends.",
-        ),
+        (held(Code::NextHeld, active, None), "…a1b2c3 is running. This data is kept and becomes a job when it ends."),
         (held(Code::NextUpdated, active, None), "…a1b2c3 is running. The kept data was overwritten."),
     ];
     for (record, text) in table {

@@ -49,6 +49,14 @@ pub fn id_is(id: &JobId, is: &mut dyn FnMut(&str) -> bool) -> bool {
     }
 }
 
+/// Whether a free word stands in an id.
+pub fn id_has_word(id: &JobId, word: &Needle) -> bool {
+    match id {
+        JobId::Uuid(_) if !word.can_be_in_uuid() => false,
+        JobId::Uuid(_) | JobId::Text(_) => id_is(id, &mut |text| word.is_in(text.as_bytes())),
+    }
+}
+
 /// A parsed filter: all its terms must hold.
 #[derive(Clone, Debug)]
 pub struct Filter<F> {

@@ -4,7 +4,7 @@
 
 use crate::adds::searched;
 use crate::attention::ended_at;
-use crate::filter::{Fields, Filter, Kind, Row, id_is};
+use crate::filter::{Fields, Filter, Kind, Row, id_has_word, id_is};
 use crate::limits::{PAGE_ROWS_MAX, SEARCH_BYTES_MAX};
 use crate::payload::Needle;
 use crate::request::JobsQuery;
@@ -177,7 +177,7 @@ impl Row<Field> for Known<'_> {
             || is(&job.spec.queue)
             || job.key_text().is_some_and(|key| is(key))
             || error(job).is_some_and(is)
-            || id_is(&job.id, &mut |id| is(id))
+            || id_has_word(&job.id, word)
             || matches!(&job.data, Blob::Here(data) if searched(data, word, self.budget))
     }
 }

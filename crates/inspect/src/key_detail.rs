@@ -18,12 +18,12 @@ pub fn find(core: &CoreView<'_>, queue: &str, key: &str) -> Option<KeyDetail> {
     let Some(entry) = core.engine.key(queue, key, core.now) else { return find_job_id(core, queue, key) };
     let owner = core.engine.job_by_key(entry.owner);
     let looker = Looker::new(core);
-    let held = Held { entry, owner, queue, codes: looker.codes(entry, owner), now: core.now };
+    let held = Held { core, entry, queue, codes: looker.codes(entry, owner) };
     let adds: Vec<&AddEntry> = core.activity.of_key(queue, key, LOG_SCAN_MAX).take(KEY_ADDS_MAX).collect();
     Some(KeyDetail {
         revision: core.revision,
         now: core.now.0,
-        row: row(core, &looker, &held),
+        row: row(&looker, &held),
         worker: owner.and_then(|job| worker(core, &looker, job)),
         window_note: window_note(core, entry, owner),
         hashed_text: None,

@@ -4,7 +4,8 @@
 //! `key_detail.rs`.
 
 use crate::attention::{Codes, Looker, code_word};
-use crate::filter::{Fields, Filter, Kind, Row, id_is};
+use crate::filter::{Fields, Filter, Kind, Row, id_has_word, id_is};
+use crate::health::HealthCache;
 use crate::job_ids;
 use crate::limits::PAGE_ROWS_MAX;
 use crate::order::{Place, Rank, Window};
@@ -16,7 +17,7 @@ use onceover_broker::CoreView;
 use onceover_engine::dedup::{KeyEntry, LastAdd};
 use onceover_engine::job::Job;
 use onceover_engine::names::ConnId;
-use onceover_engine::time::{Millis, Timestamp};
+use onceover_engine::time::Millis;
 
 /// Less than this left counts as expiring.
 const EXPIRING: Millis = Millis(10_000);
@@ -76,27 +77,26 @@ pub fn question(query: &KeysQuery) -> Result<Question, Failure> {
     Ok(Question { filter: Filter::parse(&query.filter, FIELDS)?, chip: query.chip, sort: query.sort, window })
 }
 
-/// A key with what its row needs.
+/// A key with what its row needs. Its owner is looked up only where it is asked for.
 pub struct Held<'a> {
+    pub core: &'a CoreView<'a>,
     pub entry: &'a KeyEntry,
-    pub owner: Option<&'a Job>,
     pub queue: &'a str,
     pub codes: Codes,
-    pub now: Timestamp,
 }
 
 /// Runs on the core thread.
-pub fn page(core: &CoreView<'_>, question: &Question) -> KeysPage {
+pub fn page(core: &CoreView<'_>, question: &Question, health: &HealthCache) -> KeysPage {
+    let health = health.get(core);
+    let mut counts = KeyCounts { job_ids: health.job_ids, ..KeyCounts::default() };
     let looker = Looker::new(core);
-    let mut counts = KeyCounts { job_ids: job_ids::count(core), ..KeyCounts::default() };
-    let mut rows = Vec::new();
+    let held = |entry| Held { core, entry, queue: &looker.queue(entry.queue).name, codes: health.codes(entry) };
+    let mut rows: Vec<(Rank<'_>, &KeyEntry)> = Vec::new();
     for entry in core.engine.keys() {
-        let owner = core.engine.job_by_key(entry.owner);
-        let codes = looker.codes(entry, owner);
-        let held = Held { entry, owner, queue: &looker.queue(entry.queue).name, codes, now: core.now };
+        let held = held(entry);
         count(&mut counts, &held);
-        if question.chip != KeysChip::JobIds && held.is_in(question.chip) && question.filter.accepts(&held) {
-            rows.push((held.rank(question.sort), held));
+        if held.is_in(question.chip) && question.filter.accepts(&held) {
+            rows.push((held.rank(question.sort), entry));
         }
     }
     if question.chip == KeysChip::JobIds {
@@ -107,19 +107,12 @@ pub fn page(core: &CoreView<'_>, question: &Question) -> KeysPage {
     KeysPage {
         revision: core.revision,
         now: core.now.0,
-        rows: rows.into_iter().map(|(_, held)| row(core, &looker, &held)).collect(),
+        rows: rows.into_iter().map(|(_, entry)| row(&looker, &held(entry))).collect(),
         next: next.map(|place| place.cursor()),
         total,
         hidden: counts.all - total,
         counts,
     }
-}
-
-/// How many keys have something to look at.
-pub fn attention_count(core: &CoreView<'_>) -> u64 {
-    let looker = Looker::new(core);
-    let looked = |entry: &&KeyEntry| !looker.codes(entry, core.engine.job_by_key(entry.owner)).is_empty();
-    core.engine.keys().filter(looked).count() as u64
 }
 
 fn count(counts: &mut KeyCounts, held: &Held<'_>) {
@@ -143,14 +136,18 @@ impl<'a> Held<'a> {
         }
     }
 
+    fn owner(&self) -> Option<&'a Job> {
+        self.core.engine.job_by_key(self.entry.owner)
+    }
+
     fn left(&self) -> Option<Millis> {
-        self.entry.expires_at.map(|end| end.since(self.now))
+        self.entry.expires_at.map(|end| end.since(self.core.now))
     }
 
     /// The mean since the owner took the key, over a minute at least; a key that has calmed down is not hot any more.
     fn is_hot(&self) -> bool {
-        let age = self.now.since(self.entry.registered_at).0.max(MINUTE_MS);
-        let calm = self.entry.tally.last.is_none_or(|last| self.now.since(last.at).0 > MINUTE_MS);
+        let age = self.core.now.since(self.entry.registered_at).0.max(MINUTE_MS);
+        let calm = self.entry.tally.last.is_none_or(|last| self.core.now.since(last.at).0 > MINUTE_MS);
         let collapsed = i64::try_from(self.entry.tally.collapsed).unwrap_or(i64::MAX);
         !calm && collapsed.saturating_mul(MINUTE_MS) > age.saturating_mul(HOT_PER_MINUTE)
     }
@@ -176,8 +173,8 @@ impl Row<Field> for Held<'_> {
             Field::Queue => is(self.queue),
             Field::Key => is(&self.entry.key),
             Field::Owner => id_is(&self.entry.owner_id, is),
-            Field::State => is(words::state_word(self.owner.map(|job| job.state_name(self.now)))),
-            Field::Strategy => is(strategy_word(strategy(self.owner))),
+            Field::State => is(words::state_word(self.owner().map(|job| job.state_name(self.core.now)))),
+            Field::Strategy => is(strategy_word(strategy(self.owner()))),
             Field::Attention => self.codes.iter().any(|code| is(code_word(code))),
             Field::Left | Field::Age | Field::Collapsed | Field::Extended | Field::Replaced => false,
         }
@@ -187,7 +184,7 @@ impl Row<Field> for Held<'_> {
         let tally = &self.entry.tally;
         match field {
             Field::Left => self.left().map(|left| left.0),
-            Field::Age => Some(self.now.since(self.entry.registered_at).0),
+            Field::Age => Some(self.core.now.since(self.entry.registered_at).0),
             Field::Collapsed => i64::try_from(tally.collapsed).ok(),
             Field::Extended => i64::try_from(tally.extended).ok(),
             Field::Replaced => i64::try_from(tally.replaced).ok(),
@@ -198,8 +195,7 @@ impl Row<Field> for Held<'_> {
     fn has_word(&self, word: &Needle) -> bool {
         word.is_in(self.entry.key.as_bytes())
             || word.is_in(self.queue.as_bytes())
-            || id_is(&self.entry.owner_id, &mut |id| word.is_in(id.as_bytes()))
-            || self.owner.is_some_and(|job| word.is_in(job.spec.name.as_bytes()))
+            || id_has_word(&self.entry.owner_id, word)
     }
 }
 
@@ -219,25 +215,26 @@ pub fn strategy_word(strategy: Strategy) -> &'static str {
 }
 
 /// One row.
-pub fn row(core: &CoreView<'_>, looker: &Looker<'_>, held: &Held<'_>) -> KeyRow {
-    let Held { entry, owner, queue, codes, now } = held;
+pub fn row(looker: &Looker<'_>, held: &Held<'_>) -> KeyRow {
+    let Held { core, entry, queue, codes } = held;
+    let owner = held.owner();
     KeyRow {
         queue: (*queue).to_owned(),
         key: entry.key.to_string(),
         kind: if entry.from_hash { KeyKind::Hash } else { KeyKind::Dedup },
         owner_id: entry.owner_id.to_string(),
-        owner_state: words::state_view(owner.map(|job| job.state_name(*now))),
+        owner_state: words::state_view(owner.map(|job| job.state_name(core.now))),
         generation: entry.owner.0,
         registered_at: entry.registered_at.0,
         ttl_ms: entry.ttl.map(|ttl| ttl.0),
         expires_at: entry.expires_at.map(|end| end.0),
-        strategy: strategy(*owner),
+        strategy: strategy(owner),
         collapsed: entry.tally.collapsed,
         data_differs: entry.tally.data_differs,
         extended: entry.tally.extended,
         replaced: entry.tally.replaced,
         last_decision: entry.tally.last.map(|last| last_decision(core, last)),
-        attention: looker.words(entry, *owner, *codes),
+        attention: looker.words(entry, owner, *codes),
     }
 }
 

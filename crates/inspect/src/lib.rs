@@ -14,6 +14,7 @@ mod clients;
 mod dispatch;
 mod explain;
 mod filter;
+mod health;
 mod job_detail;
 mod job_ids;
 mod jobs;

@@ -2,14 +2,14 @@
 //! because that is when the window has most to explain.
 
 use crate::adds::client;
+use crate::clients;
+use crate::health::HealthCache;
 use crate::jobs::counts_of;
 use crate::view::{BrokerState, DedupWindow, NavCounts, Overview};
-use crate::{clients, keys};
 use onceover_broker::activity::AddEntry;
 use onceover_broker::{BrokerHandle, BrokerStatus, CoreView, ListenError};
 use onceover_engine::dedup;
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
@@ -26,29 +26,8 @@ pub struct Closed {
     pub at: i64,
 }
 
-/// The number of keys to look at, found once a second at most: it takes a pass over all keys, and every window asks for it
-/// with every change.
-#[derive(Clone, Debug, Default)]
-pub struct AttentionCount(Arc<Mutex<Option<(i64, u64)>>>);
-
-impl AttentionCount {
-    fn get(&self, core: &CoreView<'_>) -> u64 {
-        const FRESH_MS: i64 = 1_000;
-        // A number is replaced as a whole, so a panic elsewhere leaves it whole.
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match *last {
-            Some((at, count)) if core.now.0 - at < FRESH_MS => count,
-            Some(_) | None => {
-                let count = keys::attention_count(core);
-                *last = Some((core.now.0, count));
-                count
-            }
-        }
-    }
-}
-
 /// What the core knows; runs on its thread.
-pub fn of_core(core: &CoreView<'_>, attention: &AttentionCount) -> Overview {
+pub fn of_core(core: &CoreView<'_>, health: &HealthCache) -> Overview {
     let newest = core.connections.newest().map(|client| client.label());
     let newest_add = || core.activity.iter().find(|entry| is_clients(entry)).map(|entry| client(&entry.source));
     let totals = core.engine.totals();
@@ -62,7 +41,7 @@ pub fn of_core(core: &CoreView<'_>, attention: &AttentionCount) -> Overview {
             jobs: counts_of(core.engine.counts(None)),
             queues: core.engine.queues().len() as u64,
             clients: clients::count(core),
-            attention: attention.get(core),
+            attention: health.get(core).attention(),
         },
         adds_per_s: core.adds_per_s(),
         connections: u32::try_from(core.connections.len()).unwrap_or(u32::MAX),

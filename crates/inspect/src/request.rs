@@ -38,7 +38,7 @@ pub enum Request {
         /// The whole key.
         key: String,
     },
-    /// A page of jobs, newest first. Answer: `JobsPage`.
+    /// A page of jobs, in the order of `JobsPage`. Answer: `JobsPage`.
     Jobs(JobsQuery),
     /// One job in full. Answer: `JobDetail`.
     Job {
@@ -106,7 +106,7 @@ pub struct AddsQuery {
     pub chip: AddsChip,
     /// `next` of the page before this one; absent for the newest rows.
     pub after: Option<String>,
-    /// Rows wanted, 0 to 1,000. With 0 only the counts are answered.
+    /// Rows wanted, 0 to 200. With 0 only the counts are answered.
     pub limit: u32,
     /// Newest entry the window shows; the answer's `newer` counts matching entries after it.
     pub since: Option<u64>,
@@ -145,7 +145,7 @@ pub struct KeysQuery {
     pub reverse: bool,
     /// `next` of the page before this one; absent for the first rows.
     pub after: Option<String>,
-    /// Rows wanted, 0 to 1,000.
+    /// Rows wanted, 0 to 200.
     pub limit: u32,
 }
 
@@ -202,7 +202,7 @@ pub struct JobsQuery {
     pub filter: String,
     /// `next` of the page before this one; absent for the newest rows.
     pub after: Option<String>,
-    /// Rows wanted, 0 to 1,000.
+    /// Rows wanted, 0 to 200.
     pub limit: u32,
 }
 

@@ -18,7 +18,7 @@ chip: AddsChip,
  */
 after: string | null, 
 /**
- * Rows wanted, 0 to 1,000. With 0 only the counts are answered.
+ * Rows wanted, 0 to 200. With 0 only the counts are answered.
  */
 limit: number, 
 /**

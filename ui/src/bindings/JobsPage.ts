@@ -3,7 +3,8 @@ import type { JobCounts } from "./JobCounts";
 import type { JobRow } from "./JobRow";
 
 /**
- * A page of jobs, newest first.
+ * A page of jobs: active, ready (next to run first), delayed (soonest first), waiting for children, failed and completed
+ * (newest first); within a state queue by queue.
  */
 export type JobsPage = { 
 /**

@@ -22,6 +22,6 @@ filter: string,
  */
 after: string | null, 
 /**
- * Rows wanted, 0 to 1,000.
+ * Rows wanted, 0 to 200.
  */
 limit: number, };

@@ -27,6 +27,6 @@ reverse: boolean,
  */
 after: string | null, 
 /**
- * Rows wanted, 0 to 1,000.
+ * Rows wanted, 0 to 200.
  */
 limit: number, };

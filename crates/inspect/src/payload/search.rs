@@ -9,6 +9,7 @@ use std::io::Write as _;
 pub struct Needle {
     lower: Vec<u8>,
     number: bool,
+    hex: bool,
 }
 
 impl Needle {
@@ -16,7 +17,13 @@ impl Needle {
     pub fn new(text: &str) -> Needle {
         let lower = text.to_ascii_lowercase().into_bytes();
         let number = !lower.is_empty() && lower.iter().all(|byte| byte.is_ascii_digit() || matches!(byte, b'-' | b'.'));
-        Needle { lower, number }
+        let hex = lower.iter().all(|byte| byte.is_ascii_hexdigit() || *byte == b'-');
+        Needle { lower, number, hex }
+    }
+
+    /// Whether a generated id can hold it at all; asking that first spares writing out the id.
+    pub fn can_be_in_uuid(&self) -> bool {
+        self.hex
     }
 
     /// Whether it stands in `text`.

@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{Can, JobState, Named, Strategy, Text};
 
-/// A page of jobs, newest first.
+/// A page of jobs: active, ready (next to run first), delayed (soonest first), waiting for children, failed and completed
+/// (newest first); within a state queue by queue.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export))]
 #[serde(rename_all = "camelCase")]
