@@ -271,6 +271,21 @@ fn a_key_that_was_freed_under_a_live_job_makes_a_twin_and_says_of_whom() {
 }
 
 #[test]
+fn a_refused_replace_and_a_repeated_hash_say_so() {
+    let mut engine = engine();
+    let owner = push(&mut engine, "key=k").decision.job.expect("a new job");
+    let mut waits = add("");
+    Arc::make_mut(&mut waits.spec).rare.get_or_insert_default().depends_on.push(owner.clone());
+    run(&mut engine, Command::Push { add: waits, replay_of: None });
+    let refused = push(&mut engine, "key=k replace").decision;
+    let text = format!("Cannot replace deduplicated job {owner} because live jobs depend on it");
+    assert_eq!((refused.code, refused.refusal), (DecisionCode::RejectedDependents, Some(text)));
+    push(&mut engine, "key=h hash");
+    assert_eq!(push(&mut engine, "key=h hash").decision.code, DecisionCode::ExistingHash);
+    assert_eq!(push(&mut engine, "key=k").decision.code, DecisionCode::ExistingKey);
+}
+
+#[test]
 fn a_dry_run_says_what_the_add_then_does() {
     let steps = ["key=k ttl=90", "key=k", "key=k ttl=90 extend", "key=k replace", "id=x", "id=x key=k", "key=k keep"];
     let mut engine = engine();
