@@ -260,9 +260,7 @@ impl Model {
         job.state = if remove { State::Gone } else { state };
         job.ended_at = now;
         job.delivery = None;
-        if state == State::Completed {
-            job.late = None;
-        }
+        job.late = None;
         let (id, next) = (job.id, job.stored_next.take());
         if state == State::Completed {
             if remove {

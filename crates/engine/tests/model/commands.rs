@@ -164,8 +164,10 @@ pub enum Step {
     },
     /// What changed is written.
     Commit,
-    /// A clean stop and a start.
-    Restart,
+    /// A stop and a start, and the time between.
+    Restart {
+        down: i64,
+    },
     /// A second engine is started from the rows and looked at, the first one runs on.
     Probe,
 }
@@ -292,7 +294,10 @@ impl fmt::Display for Step {
             Step::Pass(time) => write!(out, "pass {time}"),
             Step::Until { nth, offset } => write!(out, "until {nth} offset={offset}"),
             Step::Commit => out.write_str("commit"),
-            Step::Restart => out.write_str("restart"),
+            Step::Restart { down } => {
+                out.write_str("restart")?;
+                option(out, "down", Some(*down).filter(|down| *down != 0))
+            }
             Step::Probe => out.write_str("probe"),
         }
     }
@@ -435,7 +440,7 @@ pub fn parse(line: &str) -> Step {
         "pass" => Step::Pass(words.number(1)),
         "until" => Step::Until { nth: words.number(1), offset: words.option("offset").unwrap_or(0) },
         "commit" => Step::Commit,
-        "restart" => Step::Restart,
+        "restart" => Step::Restart { down: words.option("down").unwrap_or(0) },
         "probe" => Step::Probe,
         _ => panic!("unknown step: {line}"),
     }

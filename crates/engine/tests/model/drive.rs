@@ -63,11 +63,12 @@ impl Stage {
             }
             _ => {}
         }
+        // Whoever looks at a key before the sweeper has been by sees the same (dedup.md 13.10).
+        self.model.now = self.now;
+        self.compare_keys()?;
         let mut effects = Effects::default();
         self.model.decided.clear();
-        self.engine.tick(Timestamp(self.now), &mut effects);
-        self.model.begin(self.now);
-        self.bind(&effects.adds)?;
+        self.begin(&mut effects)?;
         match step {
             Step::Commit => self.commit()?,
             Step::Disconnect(conn) => {
@@ -76,8 +77,8 @@ impl Stage {
                 self.conns[at] += 2;
                 self.model.disconnect(*conn);
             }
-            Step::Restart => *self = self.restarted()?,
-            Step::Probe => drop(self.restarted()?.restarted()?),
+            Step::Restart { down } => *self = self.restarted(*down)?,
+            Step::Probe => drop(self.restarted(0)?.restarted(0)?),
             _ => {
                 if let Some((conn, command, wanted)) = self.translate(step) {
                     self.handle(conn, command, wanted, &mut effects)?;
@@ -85,6 +86,18 @@ impl Stage {
             }
         }
         self.compare()
+    }
+
+    /// Everything that is due happens.
+    fn begin(&mut self, effects: &mut Effects) -> Result<(), String> {
+        if self.model.next_sweep.is_some_and(|at| at <= self.now) {
+            let place = |name: &str| QUEUE_TEXTS.iter().position(|text| **text == *name);
+            let queues = self.engine.queues();
+            self.model.sweep_order = queues.iter().filter_map(|queue| Some(place(&queue.name)? as u8)).collect();
+        }
+        self.engine.tick(Timestamp(self.now), effects);
+        self.model.begin(self.now);
+        self.bind(&effects.adds)
     }
 
     fn settings(&mut self, retain: Option<u32>, until_done: bool) {
@@ -102,25 +115,29 @@ impl Stage {
     }
 
     /// The same after a stop and a start, compared with the model after it.
-    fn restarted(&mut self) -> Result<Stage, String> {
+    fn restarted(&mut self, down: i64) -> Result<Stage, String> {
         self.commit()?;
         let mut effects = Effects::default();
         let seed = self.starts + 100;
         let snapshot = self.rows.snapshot();
-        let engine = Engine::restore(self.config.clone(), seed, snapshot, Timestamp(self.now), &mut effects);
+        let engine = Engine::restore(self.config.clone(), seed, snapshot, Timestamp(self.now + down), &mut effects);
         let mut next = Stage {
             engine: engine.map_err(|why| why.to_string())?,
             model: self.model.clone(),
             rows: self.rows.clone(),
             known: self.known.clone(),
             tokens: self.tokens.clone(),
+            now: self.now + down,
             starts: seed,
             config: self.config.clone(),
             ..*self
         };
         next.model.decided.clear();
-        next.model.restart(self.now);
+        next.model.restart(next.now);
         next.bind(&effects.adds)?;
+        // A window that ended meanwhile stays ended, also before anything else happens.
+        next.compare_keys().map_err(|why| format!("after a start: {why}"))?;
+        next.begin(&mut effects)?;
         next.compare().map_err(|why| format!("after a restart: {why}"))?;
         Ok(next)
     }

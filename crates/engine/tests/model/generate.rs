@@ -244,7 +244,7 @@ impl<'a> Generator<'a> {
             Kind::Disconnect => Step::Disconnect(1 + self.random.below(2) as u8),
             Kind::Time => self.time(),
             Kind::Stop => match self.random.below(4) {
-                0 => Step::Restart,
+                0 => Step::Restart { down: self.random.pick(&[0, 0, 1, 10, 30, 50, 6_000]) },
                 1 => Step::Probe,
                 _ => Step::Commit,
             },

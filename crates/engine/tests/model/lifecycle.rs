@@ -82,7 +82,10 @@ impl Model {
     /// Lost leases and silent workers (protocol-core.md 5.6 and 5.7).
     fn sweep(&mut self) {
         self.next_sweep = Some(self.now + SWEEP_EVERY);
-        for at in 0..self.jobs.len() {
+        let mut active: Vec<Generation> = (0..self.jobs.len()).filter(|at| self.jobs[*at].delivery.is_some()).collect();
+        let place = |queue: u8| self.sweep_order.iter().position(|other| *other == queue);
+        active.sort_by_key(|at| (place(self.jobs[*at].spec.step.queue), *at));
+        for at in active {
             let now = self.now;
             let job = &mut self.jobs[at];
             let silent = now - job.heartbeat_at > STALL_INTERVAL && now - job.started_at > STALL_GRACE;
@@ -187,6 +190,7 @@ impl Model {
         job.state = State::Active;
         job.started_at = now;
         job.heartbeat_at = now;
+        job.late = None;
         let detached = detach && lock.is_none();
         let lock = lock.map(|ttl| Lock { expires_at: now + ttl, ttl, renewed: false });
         let token = lock.as_ref().map(|_| number);

@@ -121,6 +121,7 @@ impl Model {
         let job = &mut self.jobs[at];
         job.attempts = 0;
         job.stalls = 0;
+        job.late = None;
         job.timed_out.clear();
         self.take_key(at);
         true

@@ -184,6 +184,8 @@ pub struct Model {
     /// Retries whose moment is only known within bounds.
     pub loose: Vec<(Generation, i64, i64)>,
     pub next_sweep: Option<i64>,
+    /// The queues in the order in which a sweep comes by; the contract leaves it to the engine.
+    pub sweep_order: Vec<u8>,
     /// Finished jobs kept: completed ones of all queues, failed ones of each.
     pub retain: usize,
     /// The setting that ends a key with its owner, window or not.

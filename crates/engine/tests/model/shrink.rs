@@ -61,7 +61,8 @@ fn simpler(step: &Step) -> Vec<Step> {
         Step::Pull { queue, conn, lock: Some(_), detach } => {
             vec![Step::Pull { queue: *queue, conn: *conn, lock: None, detach: *detach }]
         }
-        Step::Probe => vec![Step::Restart],
+        Step::Probe => vec![Step::Restart { down: 0 }],
+        Step::Restart { down: 1.. } => vec![Step::Restart { down: 0 }],
         _ => Vec::new(),
     }
 }
