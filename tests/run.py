@@ -35,7 +35,7 @@ STAGES = [
     ("ui-check", [npm("check")], []),
     ("ui-test", [npm("test")], []),
     ("ui-build", [npm("build")], []),
-    ("lint", [["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"]], ["ui-build"]),
+    ("lint", [["cargo", "clippy", "--quiet", "--workspace", "--all-targets", "--keep-going", "--", "-D", "warnings"]], ["ui-build"]),
     ("build", [["cargo", "build", "--quiet", "--workspace", "--all-targets"]], ["ui-build"]),
     ("unit", [["cargo", "test", "--quiet", "--workspace", "--no-fail-fast"]], ["build"]),
     ("dedup", [python("tests/dedup/run.py")], ["build"]),

@@ -13,51 +13,18 @@ type Check = (&'static str, fn());
 /// Every check with its name.
 pub const ALL: &[Check] = &[
     ("the same job id twice gives the same job", job_id_twice),
-    (
-        "deduplication with a ttl: one job in the window, the next one after it",
-        window,
-    ),
-    (
-        "a key with a ttl stays to the end of its window although its job completed",
-        window_outlives_completion,
-    ),
-    (
-        "a key without a ttl is held until its job ends",
-        key_without_ttl,
-    ),
-    (
-        "extend keeps the pending job and starts its window anew",
-        extend,
-    ),
-    (
-        "replace removes the pending job and queues a new one with the new data",
-        replace,
-    ),
-    (
-        "while the owner runs, extend is refused and replace queues a successor",
-        busy_owner,
-    ),
-    (
-        "a key can be looked up and removed; its job stays",
-        look_up_and_remove,
-    ),
-    (
-        "add_bulk answers one id for each entry, in order, duplicates included",
-        add_bulk,
-    ),
-    (
-        "a failed job is tried again after its backoff, keeps its key, then completes",
-        retry_with_backoff,
-    ),
-    (
-        "a job that used up its attempts, or fails unrecoverably, is a dead letter",
-        fails_for_good,
-    ),
+    ("deduplication with a ttl: one job in the window, the next one after it", window),
+    ("a key with a ttl stays to the end of its window although its job completed", window_outlives_completion),
+    ("a key without a ttl is held until its job ends", key_without_ttl),
+    ("extend keeps the pending job and starts its window anew", extend),
+    ("replace removes the pending job and queues a new one with the new data", replace),
+    ("while the owner runs, extend is refused and replace queues a successor", busy_owner),
+    ("a key can be looked up and removed; its job stays", look_up_and_remove),
+    ("add_bulk answers one id for each entry, in order, duplicates included", add_bulk),
+    ("a failed job is tried again after its backoff, keeps its key, then completes", retry_with_backoff),
+    ("a job that used up its attempts, or fails unrecoverably, is a dead letter", fails_for_good),
     ("progress and logs", progress_and_logs),
-    (
-        "pause, resume, promote, remove, drain and obliterate",
-        control,
-    ),
+    ("pause, resume, promote, remove, drain and obliterate", control),
 ];
 
 const MINUTE: Option<i64> = Some(60_000);
@@ -67,19 +34,12 @@ fn pause(ms: u64) {
 }
 
 fn owner(queue: &str, key: &str) -> Option<String> {
-    let command = [
-        ("cmd", "GetDeduplicationJobId"),
-        ("queue", queue),
-        ("deduplicationId", key),
-    ];
+    let command = [("cmd", "GetDeduplicationJobId"), ("queue", queue), ("deduplicationId", key)];
     data_of(&command, "jobId").as_str().map(str::to_owned)
 }
 
 fn with_id(id: &str) -> JobOptions {
-    JobOptions {
-        job_id: Some(id.into()),
-        ..Default::default()
-    }
+    JobOptions { job_id: Some(id.into()), ..Default::default() }
 }
 
 fn job_id_twice() {
@@ -95,12 +55,7 @@ fn job_id_twice() {
 
 fn window() {
     let (queue, _) = queue();
-    let add = |n| {
-        queue
-            .add("save", number(n), keyed("user-42", Some(700), false, false))
-            .unwrap()
-            .id()
-    };
+    let add = |n| queue.add("save", number(n), keyed("user-42", Some(700), false, false)).unwrap().id();
     let first = add(1);
     assert_eq!(add(2), first);
     assert_eq!(queue.count().unwrap(), 1);
@@ -111,18 +66,10 @@ fn window() {
 
 fn window_outlives_completion() {
     let (queue, name) = queue();
-    let add = || {
-        queue
-            .add("send", number(1), keyed("digest", MINUTE, false, false))
-            .unwrap()
-            .id()
-    };
+    let add = || queue.add("send", number(1), keyed("digest", MINUTE, false, false)).unwrap().id();
     let first = add();
     let working = Working::start(&name, |_| Ok(Value::from("sent")));
-    assert_eq!(
-        queue.wait_for_job(&first, 5000).unwrap(),
-        Value::from("sent")
-    );
+    assert_eq!(queue.wait_for_job(&first, 5000).unwrap(), Value::from("sent"));
     drop(working);
     assert_eq!(add(), first);
     assert_eq!(queue.count().unwrap(), 0);
@@ -130,12 +77,7 @@ fn window_outlives_completion() {
 
 fn key_without_ttl() {
     let (queue, name) = queue();
-    let add = || {
-        queue
-            .add("build", number(1), keyed("report", None, false, false))
-            .unwrap()
-            .id()
-    };
+    let add = || queue.add("build", number(1), keyed("report", None, false, false)).unwrap().id();
     let first = add();
     assert_eq!(add(), first);
     let working = Working::start(&name, |_| Ok(Value::Nil));
@@ -146,12 +88,7 @@ fn key_without_ttl() {
 
 fn extend() {
     let (queue, _) = queue();
-    let add = |n| {
-        queue
-            .add("index", number(n), keyed("index", Some(900), true, false))
-            .unwrap()
-            .id()
-    };
+    let add = |n| queue.add("index", number(n), keyed("index", Some(900), true, false)).unwrap().id();
     let first = add(1);
     for n in [2, 3] {
         pause(600);
@@ -164,12 +101,7 @@ fn extend() {
 
 fn replace() {
     let (queue, name) = queue();
-    let add = |n| {
-        queue
-            .add("save", number(n), keyed("settings", MINUTE, false, true))
-            .unwrap()
-            .id()
-    };
+    let add = |n| queue.add("save", number(n), keyed("settings", MINUTE, false, true)).unwrap().id();
     let (first, second) = (add(1), add(2));
     assert_ne!(first, second);
     assert!(queue.get_job(&first).unwrap().is_none());
@@ -182,10 +114,7 @@ fn busy_owner() {
     let (queue, name) = queue();
     // 0: the job was not pulled, 1: it runs, 2: it may end.
     let stage = Arc::new((Mutex::new(0), Condvar::new()));
-    let first = queue
-        .add("sync", number(1), keyed("sync", MINUTE, false, false))
-        .unwrap()
-        .id();
+    let first = queue.add("sync", number(1), keyed("sync", MINUTE, false, false)).unwrap().id();
     let held = stage.clone();
     let working = Working::start(&name, move |job| {
         let mut now = held.0.lock().unwrap();
@@ -196,21 +125,13 @@ fn busy_owner() {
         Ok(Value::from(number_of(&job)))
     });
     until("the job is pulled", || *stage.0.lock().unwrap() == 1);
-    let refusal = queue
-        .add("sync", number(2), keyed("sync", MINUTE, true, false))
-        .err()
-        .map(|error| error.to_string());
-    let second = queue
-        .add("sync", number(3), keyed("sync", MINUTE, false, true))
-        .unwrap()
-        .id();
+    let refusal = queue.add("sync", number(2), keyed("sync", MINUTE, true, false)).err().map(|error| error.to_string());
+    let second = queue.add("sync", number(3), keyed("sync", MINUTE, false, true)).unwrap().id();
     let owner = owner(&name, "sync");
     *stage.0.lock().unwrap() = 2;
     stage.1.notify_all();
     assert!(
-        refusal
-            .as_deref()
-            .is_some_and(|text| text.contains("Duplicate unique_key (extended TTL)")),
+        refusal.as_deref().is_some_and(|text| text.contains("Duplicate unique_key (extended TTL)")),
         "refused with {refusal:?}"
     );
     assert_ne!(first, second);
@@ -222,19 +143,10 @@ fn busy_owner() {
 
 fn look_up_and_remove() {
     let (queue, name) = queue();
-    let add = || {
-        queue
-            .add("run", number(1), keyed("stuck", MINUTE, false, false))
-            .unwrap()
-            .id()
-    };
+    let add = || queue.add("run", number(1), keyed("stuck", MINUTE, false, false)).unwrap().id();
     let first = add();
     assert_eq!(owner(&name, "stuck"), Some(first.clone()));
-    let removal = [
-        ("cmd", "RemoveDeduplicationKey"),
-        ("queue", &*name),
-        ("deduplicationId", "stuck"),
-    ];
+    let removal = [("cmd", "RemoveDeduplicationKey"), ("queue", &*name), ("deduplicationId", "stuck")];
     assert_eq!(data_of(&removal, "count"), Value::from(1));
     assert_eq!(data_of(&removal, "count"), Value::from(0));
     assert_eq!(owner(&name, "stuck"), None);
@@ -250,18 +162,9 @@ fn add_bulk() {
     let (queue, _) = queue();
     let id = fresh("bulk");
     let key = || keyed("bulk", MINUTE, false, false);
-    let options = [
-        with_id(&id),
-        key(),
-        key(),
-        with_id(&id),
-        JobOptions::default(),
-    ];
-    let entries = options.into_iter().zip(1..).map(|(options, n)| BulkEntry {
-        name: "b".into(),
-        data: number(n),
-        options,
-    });
+    let options = [with_id(&id), key(), key(), with_id(&id), JobOptions::default()];
+    let entries =
+        options.into_iter().zip(1..).map(|(options, n)| BulkEntry { name: "b".into(), data: number(n), options });
     let ids = queue.add_bulk(entries.collect()).unwrap();
     assert_eq!(ids.len(), 5);
     assert_eq!((&ids[0], &ids[3]), (&id, &id));
@@ -275,25 +178,15 @@ fn retry_with_backoff() {
     let tries = Arc::new(Mutex::new(Vec::new()));
     let key = keyed("flaky", None, false, false);
     let backoff = Some(Backoff::Milliseconds(400));
-    let options = JobOptions {
-        attempts: Some(3),
-        backoff,
-        ..key.clone()
-    };
+    let options = JobOptions { attempts: Some(3), backoff, ..key.clone() };
     let id = queue.add("flaky", number(1), options).unwrap().id();
     let seen = tries.clone();
     let working = Working::start(&name, move |_| {
         let mut seen = seen.lock().unwrap();
         seen.push(Instant::now());
-        if seen.len() < 3 {
-            Err(ProcessError::retryable("not yet"))
-        } else {
-            Ok(Value::from(seen.len()))
-        }
+        if seen.len() < 3 { Err(ProcessError::retryable("not yet")) } else { Ok(Value::from(seen.len())) }
     });
-    until("the first attempt fails", || {
-        tries.lock().unwrap().len() == 1 && queue.get_state(&id).unwrap() == "delayed"
-    });
+    until("the first attempt fails", || tries.lock().unwrap().len() == 1 && queue.get_state(&id).unwrap() == "delayed");
     assert_eq!(queue.add("flaky", number(2), key).unwrap().id(), id);
     assert_eq!(queue.wait_for_job(&id, 15_000).unwrap(), Value::from(3));
     drop(working);
@@ -307,19 +200,14 @@ fn retry_with_backoff() {
 
 fn fails_for_good() {
     let (queue, name) = queue();
-    let attempts = |n| JobOptions {
-        attempts: Some(n),
-        ..Default::default()
-    };
+    let attempts = |n| JobOptions { attempts: Some(n), ..Default::default() };
     let once = queue.add("broken", number(1), attempts(1)).unwrap().id();
     let fatal = queue.add("broken", number(2), attempts(5)).unwrap().id();
     let working = Working::start(&name, |job| match number_of(&job) {
         1 => Err(ProcessError::retryable("no luck")),
         _ => Err(ProcessError::unrecoverable("bad payload")),
     });
-    until("both fail", || {
-        queue.get_job_counts().unwrap()["failed"] == 2
-    });
+    until("both fail", || queue.get_job_counts().unwrap()["failed"] == 2);
     drop(working);
     assert_eq!(queue.get_state(&once).unwrap(), "failed");
     assert_eq!(queue.get_state(&fatal).unwrap(), "failed");
@@ -330,16 +218,10 @@ fn fails_for_good() {
 
 fn progress_and_logs() {
     let (queue, name) = queue();
-    let id = queue
-        .add("half", number(1), JobOptions::default())
-        .unwrap()
-        .id();
+    let id = queue.add("half", number(1), JobOptions::default()).unwrap().id();
     let working = Working::start(&name, |job| {
-        let told = job
-            .update_progress(50.0, Some("halfway"))
-            .and_then(|()| job.log("halfway", None));
-        told.map(|()| Value::from("fine"))
-            .map_err(|error| ProcessError::unrecoverable(error.to_string()))
+        let told = job.update_progress(50.0, Some("halfway")).and_then(|()| job.log("halfway", None));
+        told.map(|()| Value::from("fine")).map_err(|error| ProcessError::unrecoverable(error.to_string()))
     });
     assert_eq!(queue.wait_for_job(&id, 5000).unwrap(), Value::from("fine"));
     drop(working);
@@ -350,10 +232,7 @@ fn progress_and_logs() {
 
 fn control() {
     let (queue, _) = queue();
-    let delayed = JobOptions {
-        delay: MINUTE,
-        ..Default::default()
-    };
+    let delayed = JobOptions { delay: MINUTE, ..Default::default() };
     let later = queue.add("a", number(1), delayed).unwrap().id();
     queue.promote(&later).unwrap();
     assert_eq!(queue.get_state(&later).unwrap(), "waiting");

@@ -4,8 +4,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant, SystemTime};
 
 use bunqueue_client::{
-    ConnectionOptions, Deduplication, Job, JobOptions, Message, ProcessError, Queue, Value, Worker,
-    WorkerOptions,
+    ConnectionOptions, Deduplication, Job, JobOptions, Message, ProcessError, Queue, Value, Worker, WorkerOptions,
 };
 
 /// How to reach the broker under test; the port is the program's only argument.
@@ -20,9 +19,7 @@ pub fn broker() -> ConnectionOptions {
 
 /// A name that no other check or run uses.
 pub fn fresh(word: &str) -> String {
-    let since = SystemTime::UNIX_EPOCH
-        .elapsed()
-        .expect("the clock is past 1970");
+    let since = SystemTime::UNIX_EPOCH.elapsed().expect("the clock is past 1970");
     format!("{word}-{:x}", since.as_nanos())
 }
 
@@ -36,24 +33,14 @@ pub fn number_of(job: &Job) -> i64 {
     let data = job.data();
     let entries = data.as_map().expect("the payload is a map");
     let found = entries.iter().find(|(key, _)| key.as_str() == Some("n"));
-    found
-        .and_then(|(_, value)| value.as_i64())
-        .expect("the payload has an n")
+    found.and_then(|(_, value)| value.as_i64()).expect("the payload has an n")
 }
 
 /// Options of an add with a key.
 pub fn keyed(id: &str, ttl: Option<i64>, extend: bool, replace: bool) -> JobOptions {
     let flag = |set: bool| set.then_some(true);
-    let deduplication = Deduplication {
-        id: id.into(),
-        ttl,
-        extend: flag(extend),
-        replace: flag(replace),
-    };
-    JobOptions {
-        deduplication: Some(deduplication),
-        ..Default::default()
-    }
+    let deduplication = Deduplication { id: id.into(), ttl, extend: flag(extend), replace: flag(replace) };
+    JobOptions { deduplication: Some(deduplication), ..Default::default() }
 }
 
 /// A queue with a fresh name.
@@ -70,10 +57,7 @@ pub struct Working {
 
 impl Working {
     /// Starts a worker with one job at a time.
-    pub fn start(
-        queue: &str,
-        processor: impl Fn(Job) -> Result<Value, ProcessError> + Send + Sync + 'static,
-    ) -> Self {
+    pub fn start(queue: &str, processor: impl Fn(Job) -> Result<Value, ProcessError> + Send + Sync + 'static) -> Self {
         let options = WorkerOptions {
             connection: broker(),
             concurrency: 1,
@@ -86,10 +70,7 @@ impl Working {
         let thread = std::thread::spawn(move || {
             let _ = running.run();
         });
-        Self {
-            worker,
-            thread: Some(thread),
-        }
+        Self { worker, thread: Some(thread) }
     }
 }
 
@@ -114,21 +95,11 @@ pub fn until(what: &str, mut condition: impl FnMut() -> bool) {
 
 /// Sends a command that the client has no method for and returns one field of the answer's `data`.
 pub fn data_of(command: &[(&str, &str)], field: &str) -> Value {
-    let message: Message = command
-        .iter()
-        .map(|(key, value)| ((*key).into(), Value::from(*value)))
-        .collect();
+    let message: Message = command.iter().map(|(key, value)| ((*key).into(), Value::from(*value))).collect();
     let connection = bunqueue_client::Connection::new(broker());
     let answer = connection.call(message).expect("the command is answered");
-    let data = answer
-        .iter()
-        .find(|(key, _)| key.as_str() == Some("data"))
-        .map(|(_, value)| value.clone());
-    let Some(Value::Map(entries)) = data else {
-        panic!("no data in the answer")
-    };
-    let found = entries
-        .into_iter()
-        .find(|(key, _)| key.as_str() == Some(field));
+    let data = answer.iter().find(|(key, _)| key.as_str() == Some("data")).map(|(_, value)| value.clone());
+    let Some(Value::Map(entries)) = data else { panic!("no data in the answer") };
+    let found = entries.into_iter().find(|(key, _)| key.as_str() == Some(field));
     found.map(|(_, value)| value).unwrap_or(Value::Nil)
 }
