@@ -84,11 +84,6 @@ impl FreedKeys {
         let number = self.newest.get(&ScopedRef { queue, key })?;
         self.list.get(usize::try_from(number - self.first).ok()?)
     }
-
-    fn forget(&mut self, queue: QueueId) {
-        let kept = std::mem::take(self).list.into_iter().filter(|freed| freed.entry.queue != queue);
-        kept.for_each(|freed| self.push(freed));
-    }
 }
 
 impl Keys {
@@ -116,11 +111,6 @@ impl Keys {
 
     pub(crate) fn freed(&self, queue: QueueId, key: &str) -> Option<&FreedKey> {
         self.freed.newest(queue, key)
-    }
-
-    /// Forgets how the keys of a queue that is gone became free.
-    pub(crate) fn forget_freed(&mut self, queue: QueueId) {
-        self.freed.forget(queue);
     }
 
     pub(crate) fn insert(&mut self, entry: KeyEntry) {

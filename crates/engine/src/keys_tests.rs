@@ -91,7 +91,7 @@ fn the_memory_of_freed_keys_is_bounded_and_forgets_the_oldest() {
 }
 
 #[test]
-fn a_forgotten_queue_takes_its_memory_along() {
+fn a_queue_that_was_forgotten_starts_anew() {
     let mut engine = engine();
     for queue in ["q", "r"] {
         push(&mut engine, NOW, queue, "k");

@@ -197,7 +197,6 @@ impl Engine {
             self.queues.forget(queue);
             // A job that became ready may have been dropped in the same step.
             self.woken.retain(|other| *other != queue);
-            self.keys.forget_freed(queue);
             self.dirty.queue(&name);
         }
     }
