@@ -1,7 +1,7 @@
 //! Rows and folders for tests.
 
 use onceover_engine::change::{Change, QueueSettings};
-use onceover_engine::command::{Backoff, DedupRequest, NewJob, Payload, RareOptions, Repeat, StateName};
+use onceover_engine::command::{Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
 use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
 use onceover_engine::job::{
     Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, StoredNext, TimelineEntry,
@@ -160,6 +160,7 @@ fn full_options() -> RareOptions {
         remove_dependency_on_failure: true,
         continue_parent_on_failure: true,
         ignore_dependency_on_failure: true,
+        group: Some(Group { id: "g".into(), max_size: Some(9) }),
         repeat: Some(Repeat { every: Millis(8), limit: Some(u64::MAX), count: 9 }),
     }
 }
