@@ -269,7 +269,9 @@ def restart_of_the_broker(page):
     expect(page.page.get_by_role("alert").or_(page.page.get_by_role("status")).filter(has_text=re.compile("broker", re.I)).first).to_be_visible(timeout=5000)
     page.broker.start()
     page.wire = page.broker.connect()
-    page.page.goto(f"{page.broker.url}/#token={page.broker.token}")
+    # The new link in the same tab changes only the fragment; the page takes the token and loads itself again.
+    with page.page.expect_event("load", timeout=10_000):
+        page.page.goto(f"{page.broker.url}/#token={page.broker.token}")
     page.show("keys", q="queue:restart")
     expect(page.at("keys.row", key="kept")).to_be_visible(timeout=10_000)
     page.show("adds")

@@ -181,7 +181,7 @@ impl Engine {
             state,
             ready: false,
             data: Blob::from(add.data.clone()),
-            fingerprint: fingerprint(add),
+            fingerprint: fingerprint(add.data.as_ref()),
             priority: add.spec.priority,
             lifo: add.spec.lifo,
             created_at,

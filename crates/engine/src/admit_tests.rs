@@ -102,6 +102,15 @@ fn facts_name_what_was_dropped_without_an_error() {
 }
 
 #[test]
+fn data_is_compared_with_what_the_job_carries_now() {
+    let mut engine = engine();
+    let id = push(&mut engine, "key=k data=1").decision.job.expect("a new job");
+    run(&mut engine, Command::Update { id, data: Some(Payload::from(&b"2"[..])) });
+    assert!(!push(&mut engine, "key=k data=2").decision.facts.data_differs);
+    assert!(push(&mut engine, "key=k data=1").decision.facts.data_differs);
+}
+
+#[test]
 fn a_refused_extend_drops_nothing_silently() {
     let mut engine = engine();
     push(&mut engine, "key=k ttl=50 data=1");

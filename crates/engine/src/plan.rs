@@ -1,7 +1,7 @@
 //! What an add will do, decided without changing anything (dedup.md 2, steps 1 to 4). The reply, the log, the sentence and the
 //! window's dry run all come from the same `Plan`.
 
-use crate::command::{Add, StateName};
+use crate::command::{Add, Payload, StateName};
 use crate::custom_id::IdDecision;
 use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, OwnerSeen, OwnerStanding, decide};
 use crate::effects::{Decision, Facts};
@@ -40,9 +40,9 @@ pub(crate) enum Action {
 }
 
 /// A fingerprint of the payload's bytes, to tell whether a repeat carried other data.
-pub(crate) fn fingerprint(add: &Add) -> u64 {
+pub(crate) fn fingerprint(data: Option<&Payload>) -> u64 {
     let mut hasher = FxHasher::default();
-    hasher.write(add.data.as_deref().unwrap_or_default());
+    hasher.write(data.map_or(&[], |bytes| &**bytes));
     hasher.finish()
 }
 
@@ -116,7 +116,7 @@ impl Engine {
         let elsewhere = (*home != add.spec.queue).then(|| home.clone());
         let code = if elsewhere.is_some() { DecisionCode::ExistingElsewhere } else { DecisionCode::ExistingJobId };
         let facts = Facts {
-            data_differs: found.fingerprint != fingerprint(add),
+            data_differs: found.fingerprint != fingerprint(add.data.as_ref()),
             key_not_taken: add.spec.dedup.is_some()
                 && found.key_text() != add.spec.dedup.as_ref().map(|asked| &asked.key),
             job_id_not_used: false,
@@ -183,7 +183,7 @@ impl Engine {
         };
         let returns = matches!(action, Action::ReturnOwner(_) | Action::Extend { .. });
         // A hash is of the data: whoever has the same hash has the same data, however it was written.
-        let other_data = |job: &Job| !entry.from_hash && job.fingerprint != fingerprint(add);
+        let other_data = |job: &Job| !entry.from_hash && job.fingerprint != fingerprint(add.data.as_ref());
         let facts = Facts {
             data_differs: returns && self.jobs.get(entry.owner).is_some_and(other_data),
             key_not_taken: false,
