@@ -46,5 +46,5 @@ package: setup ## a Debian package of the window program, in target/release/bund
 
 # The window program carries the built front end inside, so this comes before cargo.
 ui/dist/index.html: $(UI_SOURCES)
-	@npm --prefix ui run build
+	@npm --prefix ui run --silent build
 	@touch $@
