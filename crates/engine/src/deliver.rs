@@ -86,7 +86,7 @@ impl Engine {
             // Only this delivery's result counts from now on.
             rare.late_token = None;
         }
-        let timeout = job.spec.rare.as_ref().and_then(|rare| rare.timeout).filter(|timeout| timeout.0 > 0);
+        let timeout = job.timeout();
         self.note(key, StateName::Active, now, None, None);
         self.enter(key, now);
         if let Some(timeout) = timeout {
@@ -109,7 +109,7 @@ impl Engine {
         let job = self.known_mut(key);
         let delivery = job.delivery.take().expect("an active job has exactly one delivery");
         let started_at = job.started_at.expect("an active job has started");
-        let timeout = job.spec.rare.as_ref().and_then(|rare| rare.timeout).filter(|timeout| timeout.0 > 0);
+        let timeout = job.timeout();
         if let Some(timeout) = timeout {
             self.timers.cancel(started_at.plus(timeout), Timer::JobTimeout(key));
         }

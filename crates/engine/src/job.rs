@@ -334,6 +334,11 @@ impl Job {
         self.spec.rare.as_ref()?.group.as_ref().map(|group| &group.id)
     }
 
+    /// Longest run of one attempt, greater than 0; none = no limit.
+    pub fn timeout(&self) -> Option<Millis> {
+        self.spec.rare.as_ref()?.timeout.filter(|timeout| timeout.0 > 0)
+    }
+
     /// Whether it makes a successor when it completes.
     pub fn repeats(&self) -> bool {
         self.spec.rare.as_ref().is_some_and(|rare| rare.repeat.is_some())
