@@ -39,7 +39,7 @@ STAGES = [
     ("build", [["cargo", "build", "--quiet", "--workspace", "--all-targets"]], ["ui-build"]),
     ("unit", [["cargo", "test", "--quiet", "--workspace", "--no-fail-fast"]], ["build"]),
     ("dedup", [python("tests/dedup/run.py")], ["build"]),
-    ("sdk-python", [with_broker(PYTHON, "tests/sdk/python/smoke.py")], ["build"]),
+    ("sdk-python", [python("tests/sdk/python/test_python.py")], ["build"]),
     ("sdk-npm", [with_broker("tests/sdk/npm/node_modules/.bin/bun", "tests/sdk/npm/smoke.ts")], ["build"]),
     ("sdk-rust", [
         ["cargo", "clippy", "--quiet", "--locked", "--manifest-path", RUST_SDK, "--", "-D", "warnings"],

@@ -1,0 +1,58 @@
+"""The methods whose commands this version does not have: each is called, and told so by the command's name.
+
+`tests/sdk/unsupported.json` lists them for all clients. A method that is answered must leave that list, and is then
+missing here, in the checks of what it does.
+"""
+import json
+import os
+
+from client import checks, connect, pull, refused, same
+
+with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unsupported.json"), encoding="utf-8") as file:
+    LISTED = json.load(file)["python"]
+
+# How each is called, on a queue or on a job.
+CALLS = {
+    "Queue.set_dlq_config": lambda queue: queue.set_dlq_config({"maxEntries": 5}),
+    "Queue.get_dlq_config": lambda queue: queue.get_dlq_config(),
+    "Queue.set_global_rate_limit": lambda queue: queue.set_global_rate_limit(5, 1_000),
+    "Queue.remove_global_rate_limit": lambda queue: queue.remove_global_rate_limit(),
+    "Queue.set_global_concurrency": lambda queue: queue.set_global_concurrency(2),
+    "Queue.remove_global_concurrency": lambda queue: queue.remove_global_concurrency(),
+    "Queue.upsert_job_scheduler": lambda queue: queue.upsert_job_scheduler("s", {"every": 1_000}),
+    "Queue.remove_job_scheduler": lambda queue: queue.remove_job_scheduler("s"),
+    "Queue.get_job_scheduler": lambda queue: queue.get_job_scheduler("s"),
+    "Queue.get_job_schedulers": lambda queue: queue.get_job_schedulers(),
+    "Queue.get_job_schedulers_count": lambda queue: queue.get_job_schedulers_count(),
+    "Queue.add_cron": lambda queue: queue.add_cron("s", "* * * * *"),
+    "Queue.every": lambda queue: queue.every("s", 1_000),
+    "Queue.add_webhook": lambda queue: queue.add_webhook("http://127.0.0.1:1/", ["job.completed"]),
+    "Queue.remove_webhook": lambda queue: queue.remove_webhook("w"),
+    "Queue.list_webhooks": lambda queue: queue.list_webhooks(),
+    "Queue.set_webhook_enabled": lambda queue: queue.set_webhook_enabled("w", True),
+    "Queue.get_children_values": lambda queue: queue.get_children_values("j"),
+    "Queue.get_failed_children_values": lambda queue: queue.get_failed_children_values("j"),
+    "Queue.get_ignored_children_failures": lambda queue: queue.get_ignored_children_failures("j"),
+    "Queue.remove_child_dependency": lambda queue: queue.remove_child_dependency("j"),
+    "Queue.remove_unprocessed_children": lambda queue: queue.remove_unprocessed_children("j"),
+    "Job.get_children_values": lambda queue: pull(queue)[0].get_children_values(),
+}
+
+
+@checks
+def refusals():
+    """what this version does not have is refused by name, and changes nothing"""
+    same(sorted(CALLS), sorted(LISTED))
+    with connect() as queue:
+        queue.add("x", {})
+        for method, command in LISTED.items():
+            refused(f"Unknown command: {command}", lambda method=method: CALLS[method](queue))
+        same((queue.count(), queue.get_active_count()), (0, 1))
+
+
+@checks
+def refused_options():
+    """an option that belongs to a command this version does not have is refused by name"""
+    with connect() as queue:
+        refused("repeat.pattern is not supported by this version", lambda: queue.add("x", {}, repeat={"pattern": "* * * * *"}))
+        same(queue.count(), 0)

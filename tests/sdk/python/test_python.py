@@ -1,0 +1,36 @@
+#!/usr/bin/env python3
+"""The official Python client, as published, against a broker: ids and keys, and every method it offers.
+
+The last check fails when a method of `Queue`, `Worker` or `Job` was not called by any other, so that a new version of
+the client cannot bring one unnoticed.
+"""
+import sys
+
+import keys
+import queue_methods
+import refusals
+import worker_methods
+
+from client import broker, checks, same, unused
+
+PARTS = (keys, queue_methods, worker_methods, refusals)
+
+
+@checks
+def coverage():
+    """every public method and property of Queue, Worker and Job was used"""
+    if len(sys.argv) == 1:
+        same(unused(), [])
+
+
+def main():
+    with broker:
+        code = checks.run()
+        if not broker.alive():
+            print(f"the broker ended with {broker.process.returncode}: {broker.tail()}")
+            return 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
