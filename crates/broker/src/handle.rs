@@ -140,10 +140,22 @@ impl BrokerHandle {
     /// # Errors
     /// The broker has ended, or the file cannot be written: then it did not happen.
     pub async fn act(&self, command: Command) -> Result<Reply, BrokerDown> {
+        self.begin(command).await
+    }
+
+    /// The same for many commands: each is on its way when this returns, so that those begun together share a commit.
+    ///
+    /// # Errors
+    /// As [`BrokerHandle::act`].
+    pub fn begin(&self, command: Command) -> impl Future<Output = Result<Reply, BrokerDown>> + Send + use<> {
         let (answer, answered) = oneshot::channel();
         let act = Message::Act { command: Box::new(command), answer };
-        self.0.inbox.send(act).map_err(|_| self.down())?;
-        answered.await.unwrap_or_else(|_| Err(self.down()))
+        let sent = self.0.inbox.send(act).map_err(|_| self.down());
+        let broker = self.clone();
+        async move {
+            sent?;
+            answered.await.unwrap_or_else(|_| Err(broker.down()))
+        }
     }
 
     /// The newest revision; changes ten times a second at most.

@@ -414,6 +414,17 @@ pub enum Command {
         /// The job.
         id: JobId,
     },
+    /// The window's Edit: only of a job that waits, and only while its data is what was on screen.
+    EditData {
+        /// The job.
+        id: JobId,
+        /// Its generation that was seen.
+        generation: JobKey,
+        /// The fingerprint of the data that was seen.
+        seen: u64,
+        /// Its new payload.
+        data: Option<Payload>,
+    },
     /// The window's Retry: a failed or completed job.
     RetryJob {
         /// The job.

@@ -27,6 +27,7 @@ impl Engine {
             Command::Cancel { id } => self.cancel(now, &id, effects),
             Command::Discard { claim } => self.discard(now, &claim, effects),
             Command::RemoveJob { id } => self.remove_by_hand(now, &id, effects),
+            Command::EditData { id, generation, seen, data } => self.edit_by_hand(now, &id, generation, seen, data),
             Command::RetryJob { id } => self.retry_by_hand(now, &id),
             Command::AddLog { id, message, level } => self.add_log(now, &id, message, level),
             Command::ClearLogs { id, keep } => Ok(self.clear_logs(&id, keep)),

@@ -216,6 +216,28 @@ impl Engine {
         Ok(Reply::Ok)
     }
 
+    /// The window's Edit: a job that has started, ended or changed meanwhile stays as it is.
+    pub(crate) fn edit_by_hand(
+        &mut self,
+        now: Timestamp,
+        id: &JobId,
+        generation: JobKey,
+        seen: u64,
+        data: Option<Payload>,
+    ) -> Result<Reply, Rejection> {
+        let job = self.jobs.by_id(id).filter(|job| job.key == generation).ok_or(Rejection::JobNotFound)?;
+        match job.state {
+            JobState::Queued | JobState::Blocked => {}
+            JobState::Active | JobState::Completed | JobState::Failed => {
+                return Err(Rejection::Changed(format!("Job {id} is {} now", job.state_name(now).as_str())));
+            }
+        }
+        if job.fingerprint != seen {
+            return Err(Rejection::Changed(format!("The data of job {id} changed meanwhile")));
+        }
+        self.update_data(id, data)
+    }
+
     /// The window's Retry: a finished job waits again, unless another live job owns its key.
     pub(crate) fn retry_by_hand(&mut self, now: Timestamp, id: &JobId) -> Result<Reply, Rejection> {
         let job = self.jobs.by_id(id).ok_or(Rejection::JobNotFound)?;

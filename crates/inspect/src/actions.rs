@@ -4,7 +4,6 @@
 
 use crate::adds::{can_replay, whole_data};
 use crate::explain::sentence;
-use crate::job_detail::retry_refusal;
 use crate::request::{KeyRef, NewAdd};
 use crate::send;
 use crate::view::{ActionResult, Failure, FailureCode, RefusalCode};
@@ -17,7 +16,8 @@ use onceover_engine::reply::Reply;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-type Outcome = Result<ActionResult, Failure>;
+/// What became of an action, or that nobody could be asked.
+pub type Outcome = Result<ActionResult, Failure>;
 
 /// Newest entries of the log among which an action looks for its own.
 const OWN_ADD_SCAN_MAX: usize = 10_000;
@@ -30,38 +30,61 @@ pub fn down(broker: &BrokerHandle, error: &BrokerDown) -> Failure {
 }
 
 /// What became of a command.
-enum Done {
+pub enum Done {
+    /// It happened.
     Yes,
     /// With the refusal's text.
     No(String),
 }
 
-async fn act(broker: &BrokerHandle, command: Command) -> Result<Done, Failure> {
+/// Runs a command.
+pub async fn act(broker: &BrokerHandle, command: Command) -> Result<Done, Failure> {
+    Ok(match act_for(broker, command).await? {
+        Ok(_) => Done::Yes,
+        Err(text) => Done::No(text),
+    })
+}
+
+/// Runs a command whose answer matters; a refusal is its text.
+pub async fn act_for(broker: &BrokerHandle, command: Command) -> Result<Result<Reply, String>, Failure> {
     match broker.act(command).await {
-        Ok(Reply::Rejected(why)) => Ok(Done::No(why.to_string())),
-        Ok(_) => Ok(Done::Yes),
-        Err(BrokerDown::Storage { message }) => Ok(Done::No(format!("Storage error: {message}"))),
+        Ok(Reply::Rejected(why)) => Ok(Err(why.to_string())),
+        Ok(reply) => Ok(Ok(reply)),
+        Err(BrokerDown::Storage { message }) => Ok(Err(format!("Storage error: {message}"))),
         Err(error) => Err(down(broker, &error)),
     }
 }
 
-async fn look<T: Send + 'static>(
+/// Asks the core.
+pub async fn look<T: Send + 'static>(
     broker: &BrokerHandle,
     question: impl FnOnce(&CoreView<'_>) -> T + Send + 'static,
 ) -> Result<T, Failure> {
     broker.view(question).await.map_err(|error| down(broker, &error))
 }
 
-fn done(message: String) -> ActionResult {
-    ActionResult { ok: true, message, code: None, detail: None, job_id: None, seq: None, undo: None, revision: 0 }
+/// It happened.
+pub fn done(message: String) -> ActionResult {
+    ActionResult {
+        ok: true,
+        message,
+        code: None,
+        detail: None,
+        job_id: None,
+        seq: None,
+        undo: None,
+        left_alone: Vec::new(),
+        revision: 0,
+    }
 }
 
-fn refused(code: RefusalCode, message: String) -> ActionResult {
+/// It did not happen, as can be expected.
+pub fn refused(code: RefusalCode, message: String) -> ActionResult {
     ActionResult { ok: false, code: Some(code), ..done(message) }
 }
 
 /// Fills in the state after the action.
-async fn finished(broker: &BrokerHandle, result: ActionResult) -> Outcome {
+pub async fn finished(broker: &BrokerHandle, result: ActionResult) -> Outcome {
     let revision = look(broker, |core| core.revision).await?;
     Ok(ActionResult { revision, ..result })
 }
@@ -177,97 +200,6 @@ async fn push(broker: &BrokerHandle, add: Add, replay_of: Option<u64>) -> Outcom
         Done::No(text) => ActionResult { detail: why, ..refused(RefusalCode::Rejected, text) },
     };
     finished(broker, ActionResult { seq, job_id: job.map(|id| id.to_string()), ..result }).await
-}
-
-/// Puts a finished job back to waiting.
-pub async fn retry_job(broker: &BrokerHandle, id: String) -> Outcome {
-    let job = JobId::parse(&id);
-    let shown = short_id(&job);
-    let result = match act(broker, Command::RetryJob { id: job.clone() }).await? {
-        Done::Yes => ActionResult { job_id: Some(id), ..done(format!("{shown} waits again.")) },
-        Done::No(text) => look(broker, move |core| retry_refused(core, &job, &text)).await?,
-    };
-    finished(broker, result).await
-}
-
-fn retry_refused(core: &CoreView<'_>, id: &JobId, text: &str) -> ActionResult {
-    let Some(job) = core.engine.job(id) else { return gone(id) };
-    let holder = job.key_text().and_then(|key| core.engine.key(&job.spec.queue, key, core.now));
-    let reason = retry_refusal(core, job).unwrap_or_else(|| format!("{text}."));
-    let message = format!("Could not retry {}: {reason}", short_id(id));
-    match holder.filter(|entry| entry.owner != job.key && !job.is_live()) {
-        Some(entry) => {
-            ActionResult { job_id: Some(entry.owner_id.to_string()), ..refused(RefusalCode::KeyTaken, message) }
-        }
-        None => refused(RefusalCode::NotPossible, message),
-    }
-}
-
-fn gone(id: &JobId) -> ActionResult {
-    refused(RefusalCode::Gone, format!("There is no job {} any more.", short_id(id)))
-}
-
-/// Removes a job, and with it the key it holds.
-pub async fn remove_job(broker: &BrokerHandle, id: String) -> Outcome {
-    let job = JobId::parse(&id);
-    let message = format!("Removed {}.", short_id(&job));
-    let why = "It is active: a worker has it.";
-    change_job(broker, Command::RemoveJob { id: job.clone() }, job, message, why).await
-}
-
-/// Makes a delayed job runnable now.
-pub async fn promote_job(broker: &BrokerHandle, id: String) -> Outcome {
-    let job = JobId::parse(&id);
-    let message = format!("{} may run now.", short_id(&job));
-    let why = "Only delayed jobs can be run now.";
-    change_job(broker, Command::Promote { id: job.clone() }, job, message, why).await
-}
-
-async fn change_job(broker: &BrokerHandle, command: Command, id: JobId, message: String, why: &'static str) -> Outcome {
-    let result = match act(broker, command).await? {
-        Done::Yes => ActionResult { job_id: Some(id.to_string()), ..done(message) },
-        Done::No(text) => {
-            let refusal = move |core: &CoreView<'_>| match core.engine.job(&id) {
-                None => gone(&id),
-                Some(_) => ActionResult { detail: Some(text), ..refused(RefusalCode::NotPossible, why.to_owned()) },
-            };
-            look(broker, refusal).await?
-        }
-    };
-    finished(broker, result).await
-}
-
-/// Stops handing out jobs of a queue.
-pub async fn pause_queue(broker: &BrokerHandle, queue: String) -> Outcome {
-    let message = format!("{} is paused: its jobs wait, adds are accepted.", code(&queue));
-    change_queue(broker, queue, message, |queue| Command::Pause { queue }).await
-}
-
-/// Hands out jobs of a queue again.
-pub async fn resume_queue(broker: &BrokerHandle, queue: String) -> Outcome {
-    let message = format!("{} hands out jobs again.", code(&queue));
-    change_queue(broker, queue, message, |queue| Command::Resume { queue }).await
-}
-
-/// Only of a queue that is there: a client may pause one that is to come, but the window shows what is.
-async fn change_queue(
-    broker: &BrokerHandle,
-    queue: String,
-    message: String,
-    command: fn(Arc<str>) -> Command,
-) -> Outcome {
-    let name: Arc<str> = Arc::from(queue);
-    let asked = Arc::clone(&name);
-    let known = look(broker, move |core| core.engine.queues().iter().any(|queue| queue.name == asked)).await?;
-    if !known {
-        let message = format!("There is no queue {} any more.", code(&name));
-        return finished(broker, refused(RefusalCode::Gone, message)).await;
-    }
-    let result = match act(broker, command(name)).await? {
-        Done::Yes => done(message),
-        Done::No(text) => refused(RefusalCode::NotPossible, text),
-    };
-    finished(broker, result).await
 }
 
 /// Listens for clients on another port of the same host.

@@ -4,10 +4,11 @@
 
 use crate::actions::{self, down};
 use crate::health::HealthCache;
+use crate::job_bulk::{self, BulkAction};
 use crate::overview::{self, Closed};
 use crate::request::{KeyRef, Request};
 use crate::view::{Changed, Failure, FailureCode, Reply};
-use crate::{adds, clients, job_detail, jobs, key_detail, keys, queues};
+use crate::{adds, clients, job_actions, job_detail, jobs, key_detail, keys, queue_actions, queues};
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
 
@@ -100,6 +101,15 @@ impl Inspector {
                 let found = view(broker, move |core| job_detail::find(core, &id)).await?;
                 found.map(|found| Reply::Job(Box::new(found))).ok_or(gone)
             }
+            Request::JobData { id } => {
+                let gone = not_found(format!("There is no job {} any more.", crate::words::code(&id)));
+                let found = view(broker, move |core| job_actions::data_text(core, &id)).await?;
+                found.map(Reply::Text).ok_or(gone)
+            }
+            Request::JobsPreview { action, jobs } => {
+                let (action, chosen) = (BulkAction::of(action)?, job_bulk::chosen(jobs)?);
+                view(broker, move |core| job_bulk::preview(core, action, &chosen)).await.map(Reply::JobsPreview)
+            }
             Request::Queues => view(broker, queues::view).await.map(Reply::Queues),
             Request::Clients => view(broker, clients::view).await.map(Reply::Clients),
             action => act(broker, action).await,
@@ -119,11 +129,24 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         Request::ReleaseKey(key) => actions::release_key(broker, named(key)?).await?,
         Request::RestoreKey(key) => actions::restore_key(broker, named(key)?).await?,
         Request::ReplayAdd { seq } => actions::replay_add(broker, seq).await?,
-        Request::RetryJob { id } => actions::retry_job(broker, id).await?,
-        Request::RemoveJob { id } => actions::remove_job(broker, id).await?,
-        Request::PromoteJob { id } => actions::promote_job(broker, id).await?,
-        Request::PauseQueue { queue } => actions::pause_queue(broker, queue).await?,
-        Request::ResumeQueue { queue } => actions::resume_queue(broker, queue).await?,
+        Request::RetryJob { id } => job_actions::retry(broker, id).await?,
+        Request::RemoveJob { id } => job_actions::remove(broker, id).await?,
+        Request::PromoteJob { id } => job_actions::promote(broker, id).await?,
+        Request::EditJobData { id, generation, data_mark, data_text } => {
+            job_actions::edit_data(broker, &id, generation, &data_mark, &data_text).await?
+        }
+        Request::FailJob { id } => job_actions::fail(broker, id).await?,
+        Request::ReturnJob { id } => job_actions::return_to_waiting(broker, id).await?,
+        Request::BulkJobs { action, jobs } => {
+            job_bulk::run(broker, BulkAction::of(action)?, job_bulk::chosen(jobs)?).await?
+        }
+        Request::PauseQueue { queue } => queue_actions::pause(broker, queue).await?,
+        Request::ResumeQueue { queue } => queue_actions::resume(broker, queue).await?,
+        Request::DrainQueue { queue } => queue_actions::drain(broker, queue).await?,
+        Request::CleanQueue { queue, state, older_than_ms } => {
+            queue_actions::clean(broker, queue, state, older_than_ms).await?
+        }
+        Request::ObliterateQueue { queue } => queue_actions::obliterate(broker, queue).await?,
         Request::SendAdd(new) => actions::send_add(broker, &new).await?,
         Request::UsePort { port: 0 } => {
             return Err(failure(FailureCode::BadRequest, "port: must be 1 to 65535".to_owned()));
@@ -138,6 +161,8 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::ReleasePreview { .. }
         | Request::Jobs(_)
         | Request::Job { .. }
+        | Request::JobData { .. }
+        | Request::JobsPreview { .. }
         | Request::Queues
         | Request::Clients => unreachable!("questions are answered before actions are looked at"),
     };

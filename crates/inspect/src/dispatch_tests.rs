@@ -1,76 +1,8 @@
 //! Whole requests against a broker with its data in a folder of its own: JSON in, JSON out.
 
 use super::*;
-use onceover_broker::{Broker, BrokerConfig, DataPlace};
-use onceover_engine::command::{Command, Pull};
-use onceover_engine::time::Millis;
+use crate::testing::Bench;
 use serde_json::json;
-use std::future::Future;
-use std::path::PathBuf;
-use std::sync::Arc;
-
-/// A broker that no client can reach, and its inspector.
-struct Bench {
-    broker: Option<Broker>,
-    inspector: Inspector,
-    folder: PathBuf,
-    runtime: tokio::runtime::Runtime,
-}
-
-impl Bench {
-    fn new(name: &str) -> Bench {
-        let folder = std::env::temp_dir().join(format!("onceover-inspect-{}-{name}", std::process::id()));
-        let broker =
-            Broker::open(BrokerConfig { port: 0, ..BrokerConfig::new(DataPlace::Folder(folder.clone())) }).unwrap();
-        let inspector = Inspector::new(broker.handle());
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Bench { broker: Some(broker), inspector, folder, runtime }
-    }
-
-    fn wait<T>(&self, future: impl Future<Output = T>) -> T {
-        self.runtime.block_on(future)
-    }
-
-    fn ask(&self, request: Value) -> Value {
-        self.wait(self.inspector.call(request)).unwrap()
-    }
-
-    fn refused(&self, request: Value) -> Failure {
-        self.wait(self.inspector.call(request)).unwrap_err()
-    }
-
-    fn add(&self, members: Value) -> Value {
-        let mut request = json!({ "type": "sendAdd", "queue": "q", "dedupId": "k", "ttlMs": 60_000, "dataText": "1" });
-        request.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
-        self.ask(request)
-    }
-
-    fn pull(&self) {
-        let pull = Pull {
-            queue: Arc::from("q"),
-            count: 1,
-            bulk: false,
-            timeout: Millis(0),
-            owner: Some(Arc::from("worker-1")),
-            lock_ttl: Millis(30_000),
-            detach: false,
-        };
-        self.wait(self.broker.as_ref().unwrap().handle().act(Command::Pull(pull))).unwrap();
-    }
-
-    /// The key `k` as actions name it.
-    fn key(&self, action: &str) -> Value {
-        let row = self.ask(json!({ "type": "key", "queue": "q", "key": "k" }))["row"].clone();
-        json!({ "type": action, "queue": "q", "key": "k", "ownerId": row["ownerId"], "generation": row["generation"] })
-    }
-}
-
-impl Drop for Bench {
-    fn drop(&mut self) {
-        self.broker.take();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
-}
 
 #[test]
 fn a_request_that_makes_no_sense_is_refused_with_its_field() {
@@ -272,7 +204,7 @@ fn jobs_are_shown_retried_promoted_and_removed_as_far_as_possible() {
     assert_eq!(bench.ask(json!({ "type": "promoteJob", "id": id }))["code"], "notPossible");
     bench.pull();
     let active = bench.ask(json!({ "type": "job", "id": id }));
-    assert_eq!((&active["row"]["state"], &active["worker"]), (&json!("active"), &json!("worker-1")));
+    assert_eq!((&active["row"]["state"], &active["row"]["holder"]["name"]), (&json!("active"), &json!("worker-1")));
     assert_eq!(bench.ask(json!({ "type": "removeJob", "id": id }))["code"], "notPossible");
     let other = bench.add(json!({ "dedupId": "other" }));
     assert_eq!(bench.ask(json!({ "type": "removeJob", "id": other["jobId"] }))["ok"], true);

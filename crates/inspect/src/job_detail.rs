@@ -3,14 +3,14 @@
 use crate::adds::{job_data, shown};
 use crate::asked::options;
 use crate::attention::{Looker, ended_at};
+use crate::job_can;
 use crate::jobs::{error, row};
-use crate::key_detail::worker;
 use crate::limits::{JOB_ADDS_MAX, LOG_SCAN_MAX};
 use crate::record::record;
-use crate::view::{Action, Can, JobDetail, JobError, LogLine, Text, TimeEntry, TimelineEntry};
+use crate::view::{JobDetail, JobError, LogLine, Text, TimeEntry, TimelineEntry};
 use crate::words;
-use crate::words::short_id;
 use onceover_broker::CoreView;
+use onceover_broker::activity::AddEntry;
 use onceover_engine::command::{Payload, StateName};
 use onceover_engine::job::{Blob, Job};
 use onceover_engine::names::JobId;
@@ -25,13 +25,16 @@ pub fn find(core: &CoreView<'_>, id: &str) -> Option<JobDetail> {
     Some(JobDetail {
         revision: core.revision,
         now: core.now.0,
-        row: row(core, job),
+        row: row(core, &Looker::new(core), job),
         priority: job.priority,
         options: options(&job.spec),
         times: times(core, job),
         parent_id: rare.and_then(|rare| rare.parent_id.as_ref()).map(ToString::to_string),
         children_ids: rare.map_or_else(Vec::new, |rare| ids(&rare.children_ids)),
-        worker: worker(core, &Looker::new(core), job).map(|worker| worker.name),
+        waits_for: job.rare().map_or_else(Vec::new, |rare| ids(&rare.unresolved)),
+        generation: job.key.0,
+        data_mark: data_mark(job),
+        add_seq: made_by(core, job).map(|entry| entry.seq),
         progress: progress(job),
         raw: record(core, job, data.as_deref(), result.as_deref()),
         data: data.as_deref().map_or_else(nothing, |data| shown(data, data.len())),
@@ -39,7 +42,7 @@ pub fn find(core: &CoreView<'_>, id: &str) -> Option<JobDetail> {
         errors: errors(job),
         timeline: timeline(core, job),
         logs: job.rare().map_or_else(Vec::new, |rare| rare.logs.iter().map(log_line).collect()),
-        can: vec![can_retry(core, job), can_remove(job), can_promote(core, job)],
+        can: job_can::all(core, job),
     })
 }
 
@@ -132,33 +135,18 @@ fn log_line(line: &onceover_engine::job::LogLine) -> LogLine {
     LogLine { at: Some(line.at.0), level: line.level.clone(), text: line.message.clone() }
 }
 
-fn can(action: Action, reason: Option<String>) -> Can {
-    Can { action, allowed: reason.is_none(), reason }
+/// Stands for the payload a job has now, for whoever edits it.
+pub fn data_mark(job: &Job) -> String {
+    format!("{:016x}", job.fingerprint)
 }
 
-/// Why a job cannot come back to waiting now.
-pub fn retry_refusal(core: &CoreView<'_>, job: &Job) -> Option<String> {
-    if job.is_live() {
-        let state = job.state_name(core.now).as_str();
-        return Some(format!("It is {state}; only completed and failed jobs can be retried."));
-    }
-    let holder = job.key_text().and_then(|key| core.engine.key(&job.spec.queue, key, core.now))?;
-    let lives = core.engine.job_by_key(holder.owner).is_some_and(Job::is_live);
-    (lives && holder.owner != job.key)
-        .then(|| format!("Its key {} belongs to {} now.", words::code(&holder.key), short_id(&holder.owner_id)))
-}
-
-fn can_retry(core: &CoreView<'_>, job: &Job) -> Can {
-    can(Action::Retry, retry_refusal(core, job))
-}
-
-fn can_remove(job: &Job) -> Can {
-    let active = job.delivery.is_some();
-    can(Action::Remove, active.then(|| "It is active: a worker has it. Wait until it ends.".to_owned()))
-}
-
-fn can_promote(core: &CoreView<'_>, job: &Job) -> Can {
-    let state = job.state_name(core.now);
-    let reason = format!("It is {}; only delayed jobs can be run now.", state.as_str());
-    can(Action::Promote, (state != StateName::Delayed).then_some(reason))
+/// The add that made a job, while the log has it.
+pub fn made_by<'a>(core: &'a CoreView<'_>, job: &Job) -> Option<&'a AddEntry> {
+    // Older than the job itself are only adds that it has nothing to do with.
+    let young = |entry: &&AddEntry| entry.at() >= job.created_at;
+    let mut young = core.activity.iter().take(LOG_SCAN_MAX).take_while(young);
+    young.find(|entry| {
+        let decided = entry.decided().map(|record| &record.decision);
+        decided.is_some_and(|made| made.job_key == Some(job.key) && !words::is_collapsed(made.code))
+    })
 }

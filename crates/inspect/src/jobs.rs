@@ -3,15 +3,17 @@
 //! Order and bounds of a page are the engine's: active, ready, delayed, waiting-children, failed, completed.
 
 use crate::adds::searched;
-use crate::attention::ended_at;
+use crate::attention::{Looker, ended_at};
 use crate::filter::{Fields, Filter, Kind, Row, id_has_word, id_is};
+use crate::key_detail::worker;
 use crate::limits::{PAGE_ROWS_MAX, SEARCH_BYTES_MAX};
 use crate::payload::Needle;
 use crate::request::JobsQuery;
-use crate::view::{Failure, FailureCode, JobCounts, JobKey, JobRow, JobState, JobsPage};
+use crate::view::{Failure, FailureCode, JobCounts, JobHolder, JobKey, JobRow, JobState, JobsPage};
 use crate::words::{self, count};
 use onceover_broker::CoreView;
 use onceover_engine::job::{Blob, Job, JobState as Stored};
+use onceover_engine::names::JobKey as Generation;
 use onceover_engine::reply;
 use onceover_engine::time::Timestamp;
 use onceover_engine::view::JobsQuery as EngineQuery;
@@ -99,13 +101,22 @@ pub fn page(core: &CoreView<'_>, question: &Question) -> JobsPage {
     JobsPage {
         revision: core.revision,
         now: core.now.0,
-        rows: known.map(|job| row(core, job)).collect(),
+        rows: rows(core, known),
         next: next.filter(|_| question.page.limit > 0),
         total,
         hidden: in_all.saturating_sub(total),
         counts,
         note,
     }
+}
+
+/// The first jobs that a question means, and whether there are more.
+pub fn matching(core: &CoreView<'_>, question: &Question, max: usize) -> (Vec<Generation>, bool) {
+    let budget = Cell::new(SEARCH_BYTES_MAX);
+    let mut accept = |job: &Job| question.filter.accepts(&Known { job, now: core.now, budget: &budget });
+    let all = EngineQuery { after: None, limit: max, ..question.page.clone() };
+    let found = core.engine.jobs_page(&all, core.now, &mut accept);
+    (found.jobs, found.next.is_some())
 }
 
 /// Counts for chips. What is ready while its queue is paused counts as waiting: it is, only nothing takes it.
@@ -196,8 +207,14 @@ pub fn attempts_made(job: &Job) -> u32 {
     }
 }
 
+/// Rows of these jobs.
+pub fn rows<'a>(core: &CoreView<'_>, jobs: impl Iterator<Item = &'a Job>) -> Vec<JobRow> {
+    let looker = Looker::new(core);
+    jobs.map(|job| row(core, &looker, job)).collect()
+}
+
 /// One row.
-pub fn row(core: &CoreView<'_>, job: &Job) -> JobRow {
+pub fn row(core: &CoreView<'_>, looker: &Looker<'_>, job: &Job) -> JobRow {
     let state = job.state_name(core.now);
     let state = words::state_view(Some(state));
     JobRow {
@@ -214,7 +231,25 @@ pub fn row(core: &CoreView<'_>, job: &Job) -> JobRow {
         started_at: job.started_at.map(|at| at.0),
         finished_at: (!job.is_live()).then(|| ended_at(job).0),
         error: error(job).and_then(|error| error.lines().next()).map(str::to_owned),
+        stalls: job.stall_count,
+        holder: holder(core, looker, job),
+        reason: job.failure().map(|failure| failure.reason.as_str().to_owned()),
     }
+}
+
+fn holder(core: &CoreView<'_>, looker: &Looker<'_>, job: &Job) -> Option<JobHolder> {
+    let delivery = job.delivery.as_deref()?;
+    let conn = delivery.conn.and_then(|conn| core.connections.get(conn));
+    let lock = delivery.lock.as_ref();
+    Some(JobHolder {
+        name: worker(core, looker, job)?.name,
+        client: conn.map(|conn| conn.client.label()),
+        pid: conn.and_then(|conn| conn.client.process()).map(|process| process.pid),
+        gone_since: looker.worker_left_at(job).map(|at| at.0),
+        lease_ends_at: lock.map(|lock| lock.expires_at.0),
+        lease_ms: lock.map(|lock| lock.ttl.0),
+        renewals: lock.map_or(0, |lock| lock.renewals),
+    })
 }
 
 fn job_key(core: &CoreView<'_>, job: &Job) -> Option<JobKey> {

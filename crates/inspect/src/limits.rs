@@ -18,3 +18,11 @@ pub const TEXT_BYTES_MAX: usize = 64 * 1024;
 pub const PREVIEW_CHARS_MAX: usize = 120;
 /// Problems shown with the clients.
 pub const PROBLEMS_MAX: usize = 100;
+/// Jobs that one action on many takes: a second or two of the core's time, in parts.
+pub const BULK_JOBS_MAX: usize = 10_000;
+/// Jobs of such an action that are under way at once: one commit for all of them.
+pub const BULK_AT_ONCE: usize = 500;
+/// Jobs or keys that an action on many names as left alone.
+pub const LEFT_ALONE_MAX: usize = 100;
+/// Jobs shown before an action on many.
+pub const SAMPLE_ROWS: usize = 5;

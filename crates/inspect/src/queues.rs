@@ -1,6 +1,7 @@
 //! The queues in figures, with what each can be asked to do. Rates come from the log of adds, so they reach back as far as
 //! the log does.
 
+use crate::jobs::counts_of;
 use crate::view::{Action, Can, QueueRow, QueuesView};
 use crate::words;
 use onceover_broker::CoreView;
@@ -53,6 +54,7 @@ fn row(core: &CoreView<'_>, queue: &QueueView, lately: Lately) -> QueueRow {
     // Clients that pull without registering count by the pulls that wait.
     let workers = u32::try_from(serving.max(queue.parked)).unwrap_or(u32::MAX);
     let idle = waiting > 0 && workers == 0 && queue.counts.active == 0;
+    let jobs = counts_of(queue.counts);
     let note = match (queue.paused, idle) {
         (true, _) => Some("paused"),
         (false, true) => Some("no workers"),
@@ -76,6 +78,9 @@ fn row(core: &CoreView<'_>, queue: &QueueView, lately: Lately) -> QueueRow {
         can: vec![
             can(Action::Pause, queue.paused, "It is paused."),
             can(Action::Resume, !queue.paused, "It is not paused."),
+            can(Action::Drain, waiting + queue.counts.delayed == 0, "Nothing waits in it."),
+            can(Action::Clean, jobs == 0, "It has no jobs."),
+            can(Action::Obliterate, false, ""),
         ],
     }
 }

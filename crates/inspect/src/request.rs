@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::view::JobState;
+use crate::view::{Action, JobState};
 
 /// One question or action of the window. A failed request is answered with `view::Failure` instead of its view.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,6 +45,18 @@ pub enum Request {
         /// Public id of the job.
         id: String,
     },
+    /// A job's payload as text that can be edited, however long. Answer: `Text`.
+    JobData {
+        /// Public id of the job.
+        id: String,
+    },
+    /// What an action on many jobs would meet. Answer: `JobsPreview`.
+    JobsPreview {
+        /// `retry`, `remove` or `promote`.
+        action: Action,
+        /// Which jobs.
+        jobs: JobsChosen,
+    },
     /// All queues. Answer: `QueuesView`.
     Queues,
     /// Connected programs and protocol problems. Answer: `ClientsView`.
@@ -74,6 +86,35 @@ pub enum Request {
         /// Public id of the job.
         id: String,
     },
+    /// Gives a job that has not started another payload. Refused when it started or its data changed. Answer: `ActionResult`.
+    EditJobData {
+        /// Public id of the job.
+        id: String,
+        /// `generation` of the `JobDetail` that was on the screen.
+        generation: u64,
+        /// `dataMark` of the same.
+        data_mark: String,
+        /// The new payload as JSON text.
+        data_text: String,
+    },
+    /// Fails a job for good, whatever attempts it has left; a worker that has it is not listened to any more. Answer:
+    /// `ActionResult`.
+    FailJob {
+        /// Public id of the job.
+        id: String,
+    },
+    /// Takes an active job from a worker that has left and lets it wait again. Answer: `ActionResult`.
+    ReturnJob {
+        /// Public id of the job.
+        id: String,
+    },
+    /// Does the same with many jobs, each for itself. Answer: `ActionResult`, with `leftAlone`.
+    BulkJobs {
+        /// `retry`, `remove` or `promote`.
+        action: Action,
+        /// Which jobs.
+        jobs: JobsChosen,
+    },
     /// Stops handing out jobs of a queue. Answer: `ActionResult`.
     PauseQueue {
         /// Name of the queue.
@@ -81,6 +122,25 @@ pub enum Request {
     },
     /// Hands out jobs of a paused queue again. Answer: `ActionResult`.
     ResumeQueue {
+        /// Name of the queue.
+        queue: String,
+    },
+    /// Removes the jobs of a queue that wait or are delayed. Answer: `ActionResult`.
+    DrainQueue {
+        /// Name of the queue.
+        queue: String,
+    },
+    /// Removes jobs of one state that are old enough. Answer: `ActionResult`.
+    CleanQueue {
+        /// Name of the queue.
+        queue: String,
+        /// `completed`, `failed`, `waiting`, `prioritized` or `delayed`.
+        state: JobState,
+        /// Age from which on they are removed, in ms.
+        older_than_ms: u64,
+    },
+    /// Removes a queue with everything in it, active jobs and keys included. Answer: `ActionResult`.
+    ObliterateQueue {
         /// Name of the queue.
         queue: String,
     },
@@ -204,6 +264,27 @@ pub struct JobsQuery {
     pub after: Option<String>,
     /// Rows wanted, 0 to 200.
     pub limit: u32,
+}
+
+/// Jobs for an action on many.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(tag = "by", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum JobsChosen {
+    /// These.
+    Ids {
+        /// Public ids, at most 10,000.
+        ids: Vec<String>,
+    },
+    /// All that match when it happens, at most 10,000.
+    Matching {
+        /// Only this queue.
+        queue: Option<String>,
+        /// Only this state.
+        state: Option<JobState>,
+        /// Text of the filter box; empty for all.
+        filter: String,
+    },
 }
 
 /// A key as it was on the screen: actions on it are refused once owner or generation changed.

@@ -79,7 +79,11 @@ fn dedup(new: &NewAdd) -> Result<Option<Box<DedupRequest>>, String> {
     })))
 }
 
-fn data(text: &str) -> Result<Option<Arc<[u8]>>, String> {
+/// A payload from JSON text; none for an empty text.
+///
+/// # Errors
+/// Not JSON, or too large, as a client would be told.
+pub fn data(text: &str) -> Result<Option<Arc<[u8]>>, String> {
     if text.len() > DATA_TEXT_BYTES_MAX {
         return Err("Job data too large (max 10MB)".to_owned());
     }

@@ -1,10 +1,16 @@
 //! What tests of this crate share: adds and decisions built by hand, and a broker in memory.
 
-use onceover_engine::command::{Backoff, DedupRequest, NewJob, StateName};
+use crate::Inspector;
+use crate::view::Failure;
+use onceover_broker::{Broker, BrokerConfig, DataPlace};
+use onceover_engine::command::{Backoff, Command, DedupRequest, NewJob, Pull, StateName};
 use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeyEntry, KeyTally, OwnerSeen};
 use onceover_engine::effects::{AddRecord, Decision, Facts};
 use onceover_engine::names::{ConnId, EntryId, JobId, JobKey, Origin, QueueId};
 use onceover_engine::time::{Millis, Timestamp};
+use serde_json::{Value, json};
+use std::future::Future;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 /// The moment of every decision that is built by hand.
@@ -100,5 +106,69 @@ pub fn record(decision: Decision) -> AddRecord {
         decision,
         key_before: None,
         key_after: None,
+    }
+}
+
+/// A broker that no client can reach, and its inspector.
+pub struct Bench {
+    pub broker: Option<Broker>,
+    pub inspector: Inspector,
+    folder: PathBuf,
+    runtime: tokio::runtime::Runtime,
+}
+
+impl Bench {
+    pub fn new(name: &str) -> Bench {
+        let folder = std::env::temp_dir().join(format!("onceover-inspect-{}-{name}", std::process::id()));
+        let broker =
+            Broker::open(BrokerConfig { port: 0, ..BrokerConfig::new(DataPlace::Folder(folder.clone())) }).unwrap();
+        let inspector = Inspector::new(broker.handle());
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        Bench { broker: Some(broker), inspector, folder, runtime }
+    }
+
+    pub fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        self.runtime.block_on(future)
+    }
+
+    pub fn ask(&self, request: Value) -> Value {
+        self.wait(self.inspector.call(request)).unwrap()
+    }
+
+    pub fn refused(&self, request: Value) -> Failure {
+        self.wait(self.inspector.call(request)).unwrap_err()
+    }
+
+    pub fn add(&self, members: Value) -> Value {
+        let mut request = json!({ "type": "sendAdd", "queue": "q", "dedupId": "k", "ttlMs": 60_000, "dataText": "1" });
+        request.as_object_mut().unwrap().extend(members.as_object().unwrap().clone());
+        self.ask(request)
+    }
+
+    /// The worker `worker-1` takes a job of `q`.
+    pub fn pull(&self) {
+        let pull = Pull {
+            queue: Arc::from("q"),
+            count: 1,
+            bulk: false,
+            timeout: Millis(0),
+            owner: Some(Arc::from("worker-1")),
+            lock_ttl: Millis(30_000),
+            detach: false,
+        };
+        self.wait(self.broker.as_ref().unwrap().handle().act(Command::Pull(pull))).unwrap();
+    }
+
+    /// The key `k` as actions name it.
+    pub fn key(&self, action: &str) -> Value {
+        let row = self.ask(json!({ "type": "key", "queue": "q", "key": "k" }))["row"].clone();
+        json!({ "type": action, "queue": "q", "key": "k", "ownerId": row["ownerId"], "generation": row["generation"] })
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        self.broker.take();
+        let _ = std::fs::remove_dir_all(&self.folder);
     }
 }

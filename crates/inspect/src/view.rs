@@ -12,7 +12,9 @@ mod system;
 use serde::{Deserialize, Serialize};
 
 pub use adds::{AddCounts, AddDetail, AddRow, AddsPage, BulkPlace, IdKind, KeyFace};
-pub use jobs::{JobCounts, JobDetail, JobError, JobKey, JobRow, JobsPage, LogLine, TimeEntry, TimelineEntry};
+pub use jobs::{
+    JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, TimeEntry, TimelineEntry,
+};
 pub use keys::{
     Attention, AttentionCode, KeyCounts, KeyDetail, KeyKind, KeyRow, KeyWorker, KeysPage, LastDecision, ReleasePreview,
     Severity, Strategy,
@@ -50,6 +52,10 @@ pub enum Reply {
     Clients(ClientsView),
     /// To every action.
     Action(Box<ActionResult>),
+    /// To `JobData`.
+    Text(Text),
+    /// To `JobsPreview`.
+    JobsPreview(JobsPreview),
 }
 
 /// A request that could not be answered. The HTTP door sends it with a status other than 200, the window's as a rejected call.
@@ -104,8 +110,23 @@ pub struct ActionResult {
     pub seq: Option<u64>,
     /// Pass it to `RestoreKey` within 10 s to undo.
     pub undo: Option<KeyRef>,
+    /// Of an action on many: those that were left alone, at most the first 100, with the reason of each.
+    pub left_alone: Vec<LeftAlone>,
     /// State after the action.
     pub revision: u64,
+}
+
+/// One of many that an action left as it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct LeftAlone {
+    /// The job's id, or the key.
+    pub id: String,
+    /// The key's queue; empty for a job.
+    pub queue: String,
+    /// Why, one sentence.
+    pub reason: String,
 }
 
 /// Expected refusals of actions.
@@ -159,6 +180,18 @@ pub enum Action {
     Pause,
     /// `ResumeQueue`.
     Resume,
+    /// `EditJobData`.
+    Edit,
+    /// `FailJob`.
+    Fail,
+    /// `ReturnJob`.
+    Return,
+    /// `DrainQueue`.
+    Drain,
+    /// `CleanQueue`.
+    Clean,
+    /// `ObliterateQueue`.
+    Obliterate,
 }
 
 /// A change hint: something the window could show is different. Sent ten times a second at most, never per event.

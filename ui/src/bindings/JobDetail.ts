@@ -45,9 +45,21 @@ parentId: string | null,
  */
 childrenIds: Array<string>, 
 /**
- * Who runs it.
+ * Jobs it still waits for.
  */
-worker: string | null, 
+waitsFor: Array<string>, 
+/**
+ * Its generation, to be named when its data is edited.
+ */
+generation: number, 
+/**
+ * Stands for the data that is shown, to be named when it is edited.
+ */
+dataMark: string, 
+/**
+ * Log entry of the add that made it, while the log has it.
+ */
+addSeq: number | null, 
 /**
  * Progress as reported, as text.
  */

@@ -8,12 +8,14 @@ import type { ClientsView } from '../bindings/ClientsView';
 import type { Failure } from '../bindings/Failure';
 import type { JobDetail } from '../bindings/JobDetail';
 import type { JobsPage } from '../bindings/JobsPage';
+import type { JobsPreview } from '../bindings/JobsPreview';
 import type { KeyDetail } from '../bindings/KeyDetail';
 import type { KeysPage } from '../bindings/KeysPage';
 import type { Overview } from '../bindings/Overview';
 import type { QueuesView } from '../bindings/QueuesView';
 import type { ReleasePreview } from '../bindings/ReleasePreview';
 import type { Request } from '../bindings/Request';
+import type { Text } from '../bindings/Text';
 
 interface Reads {
   overview: Overview;
@@ -24,6 +26,8 @@ interface Reads {
   releasePreview: ReleasePreview;
   jobs: JobsPage;
   job: JobDetail;
+  jobData: Text;
+  jobsPreview: JobsPreview;
   queues: QueuesView;
   clients: ClientsView;
 }

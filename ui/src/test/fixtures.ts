@@ -234,6 +234,9 @@ export function jobRow(over: Partial<JobRow> = {}): JobRow {
     startedAt: null,
     finishedAt: null,
     error: null,
+    stalls: 0,
+    holder: null,
+    reason: null,
     ...over,
   };
 }
@@ -280,7 +283,10 @@ export function jobDetail(row: JobRow, over: Partial<JobDetail> = {}): JobDetail
     ],
     parentId: null,
     childrenIds: [],
-    worker: row.state === 'active' ? 'mailer-1' : null,
+    waitsFor: [],
+    generation: 7,
+    dataMark: '00000000000000a1',
+    addSeq: 790,
     progress: null,
     data: text('{\n  "action": "sync"\n}'),
     result: row.state === 'completed' ? text('{"sent": true}') : null,
@@ -338,5 +344,16 @@ export function queueRow(over: Partial<QueueRow> = {}): QueueRow {
 }
 
 export function done(message: string, over: Partial<ActionResult> = {}): ActionResult {
-  return { ok: true, message, code: null, detail: null, jobId: null, seq: null, undo: null, revision: 2, ...over };
+  return {
+    ok: true,
+    message,
+    code: null,
+    detail: null,
+    jobId: null,
+    seq: null,
+    undo: null,
+    leftAlone: [],
+    revision: 2,
+    ...over,
+  };
 }

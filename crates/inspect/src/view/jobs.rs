@@ -82,6 +82,33 @@ pub struct JobRow {
     pub finished_at: Option<i64>,
     /// First line of the last error.
     pub error: Option<String>,
+    /// How often it stalled or lost its lease.
+    pub stalls: u32,
+    /// Who has it, while it is active.
+    pub holder: Option<JobHolder>,
+    /// Why it is a dead letter, in the protocol's word; while failed.
+    pub reason: Option<String>,
+}
+
+/// Who has an active job, and for how long.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobHolder {
+    /// The registered worker, else the program, else the name in the lease.
+    pub name: String,
+    /// Program and connection it was taken by, as in the log of adds; absent when that connection has ended.
+    pub client: Option<String>,
+    /// Process id of that program, where known.
+    pub pid: Option<u32>,
+    /// When it left or was last heard of, in ms; while it is gone.
+    pub gone_since: Option<i64>,
+    /// End of the lease, in ms; absent without a lease.
+    pub lease_ends_at: Option<i64>,
+    /// Whole length of the lease, in ms.
+    pub lease_ms: Option<i64>,
+    /// How often the lease was renewed.
+    pub renewals: u32,
 }
 
 /// A job's deduplication key.
@@ -126,8 +153,14 @@ pub struct JobDetail {
     pub parent_id: Option<String>,
     /// Ids of the children.
     pub children_ids: Vec<String>,
-    /// Who runs it.
-    pub worker: Option<String>,
+    /// Jobs it still waits for.
+    pub waits_for: Vec<String>,
+    /// Its generation, to be named when its data is edited.
+    pub generation: u64,
+    /// Stands for the data that is shown, to be named when it is edited.
+    pub data_mark: String,
+    /// Log entry of the add that made it, while the log has it.
+    pub add_seq: Option<u64>,
     /// Progress as reported, as text.
     pub progress: Option<String>,
     /// The payload.
@@ -198,4 +231,27 @@ pub struct LogLine {
     pub level: String,
     /// The line.
     pub text: String,
+}
+
+/// What a bulk action would meet, before it is confirmed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct JobsPreview {
+    /// See the module `view`.
+    pub revision: u64,
+    /// The broker's clock, in ms.
+    pub now: i64,
+    /// Jobs it would be tried on.
+    pub total: u64,
+    /// Of them, those for which the action is possible now.
+    pub possible: u64,
+    /// Of the total, by state.
+    pub counts: JobCounts,
+    /// Of those that hold a key.
+    pub keys: u64,
+    /// The first few.
+    pub sample: Vec<JobRow>,
+    /// Said when there are more than one action takes.
+    pub note: Option<String>,
 }
