@@ -136,7 +136,7 @@ pub fn page(found: Found) -> AddsPage {
         next: found.next.map(|seq| seq.to_string()),
         newest_seq: found.newest_seq,
         newer: found.newer,
-        total: found.counts.all,
+        total: found.matching,
         hidden: found.counts.all - found.matching,
         counts: found.counts,
         not_logged: 0,
@@ -286,6 +286,7 @@ pub fn row(entry: &AddEntry) -> AddRow {
         facts: Vec::new(),
         data_preview: String::new(),
         size_bytes: entry.data_bytes as u64,
+        took_us: entry.took_us,
         replay_of: None,
         bulk: None,
     };
@@ -391,7 +392,6 @@ pub fn detail(found: FoundOne) -> AddDetail {
         data: kept.map(|data| shown(data, entry.data_bytes)),
         owner_data: owner_data.map(|data| shown(&data, data.len())),
         answered: answered(&entry),
-        took_us: entry.took_us,
         can: vec![can_replay(&entry, data.is_some())],
         row,
     }

@@ -50,10 +50,6 @@ ownerData: Text | null,
  */
 answered: string, 
 /**
- * From decode to answer, in microseconds.
- */
-tookUs: number, 
-/**
  * Possible actions.
  */
 can: Array<Can>, };

@@ -70,6 +70,10 @@ dataPreview: string,
  */
 sizeBytes: number, 
 /**
+ * From decode to answer, in microseconds.
+ */
+tookUs: number, 
+/**
  * The entry this one repeats.
  */
 replayOf: number | null, 

@@ -31,7 +31,7 @@ newestSeq: number,
  */
 newer: number, 
 /**
- * Entries in the log.
+ * Entries that match.
  */
 total: number, 
 /**

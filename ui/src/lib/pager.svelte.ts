@@ -9,6 +9,14 @@ export interface Page<Row> {
   hidden: number;
 }
 
+/** A page of a list screen. */
+export interface ListPage<Row> extends Page<Row> {
+  /** Rows that match. */
+  total: number;
+  /** Said when a search did not look at everything. */
+  note?: string | null;
+}
+
 interface Loaded<Row> {
   /** Cursor it was asked with. */
   after: string | null;

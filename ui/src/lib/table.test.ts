@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { fittingColumns, gridTemplate, moveTo, visibleSlice, type Column } from './table';
+import { fittingColumns, gridTemplate, leastWidth, moveTo, visibleSlice, type Column } from './table';
 
 describe('rows', () => {
   it('draws what is visible and ten more on each side', () => {
@@ -36,6 +36,13 @@ describe('columns', () => {
 
   it('grow or keep their width', () => {
     expect(gridTemplate(columns.slice(0, 2))).toBe('minmax(100px, 1fr) 100px');
+  });
+
+  it('set by hand have that width and do not push others out', () => {
+    const wide = columns.map((column) => (column.id === 'key' ? { ...column, by: 400 } : column));
+    expect(fittingColumns(wide, 300)).toHaveLength(3);
+    expect(gridTemplate(wide)).toBe('400px 100px 100px');
+    expect(leastWidth(wide)).toBe(600);
   });
 });
 

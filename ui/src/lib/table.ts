@@ -14,7 +14,17 @@ export interface Column {
   align?: 'right';
   /** Name of the order this heading switches to. */
   sort?: string;
+  /** Not shown until it is switched on. */
+  off?: boolean;
+  /** Cannot be hidden or resized: marks and check boxes. */
+  fixed?: boolean;
+  /** Width set by hand, in px. */
+  by?: number;
 }
+
+/** Bounds of a width set by hand, in px. */
+export const WIDTH_MIN = 44;
+export const WIDTH_MAX = 800;
 
 /** Rows drawn above and below the visible ones. */
 const MARGIN_ROWS = 10;
@@ -54,7 +64,14 @@ export function fittingColumns(columns: Column[], width: number): Column[] {
 }
 
 export function gridTemplate(columns: Column[]): string {
-  return columns.map((c) => (c.grow ? `minmax(${c.width}px, ${c.grow}fr)` : `${c.width}px`)).join(' ');
+  const track = (c: Column) =>
+    c.grow && c.by === undefined ? `minmax(${c.width}px, ${c.grow}fr)` : `${c.by ?? c.width}px`;
+  return columns.map(track).join(' ');
+}
+
+/** The least width of a row: beyond the table's it scrolls sideways, which only widths set by hand can cause. */
+export function leastWidth(columns: Column[]): number {
+  return columns.reduce((sum, c) => sum + (c.by ?? c.width), 0);
 }
 
 /** Where a key press moves the focus in a table, or null when the key is not one of movement. */

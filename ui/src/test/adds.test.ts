@@ -96,7 +96,7 @@ it('an empty log says how to fill it, a filtered one how to see it again', async
   host.handlers.adds = () => addsPage([]);
   render(App);
   expect((await screen.findByTestId('adds.empty')).textContent).toContain('Point an SDK at 127.0.0.1:6789');
-  host.handlers.adds = () => addsPage([], { total: 12_400, hidden: 12_400 });
+  host.handlers.adds = () => addsPage([], { total: 0, hidden: 12_400 });
   await userEvent.setup().type(screen.getByTestId('adds.filter'), 'nothing');
   await waitFor(() =>
     expect(screen.getByTestId('adds.empty').textContent).toContain('12,400 are hidden by the filter'),

@@ -62,6 +62,7 @@ export function addRow(over: Partial<AddRow> = {}): AddRow {
     facts: [],
     dataPreview: '{"user":42,"plan":"pro"}',
     sizeBytes: 24,
+    tookUs: 180,
     replayOf: null,
     bulk: null,
     ...over,
@@ -114,7 +115,6 @@ export function addDetail(row: AddRow, over: Partial<AddDetail> = {}): AddDetail
     data: text('{\n  "user": 42,\n  "plan": "pro"\n}'),
     ownerData: row.facts.length > 0 ? text('{\n  "user": 42,\n  "plan": "free"\n}') : null,
     answered: `{"ok": true, "id": "${row.jobId}"}`,
-    tookUs: 84,
     can: [{ action: 'replay', allowed: true, reason: null }],
     ...over,
   };

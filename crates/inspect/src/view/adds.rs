@@ -21,7 +21,7 @@ pub struct AddsPage {
     pub newest_seq: u64,
     /// Matching entries after the query's `since`.
     pub newer: u64,
-    /// Entries in the log.
+    /// Entries that match.
     pub total: u64,
     /// Entries that the filter and chip hide.
     pub hidden: u64,
@@ -87,6 +87,8 @@ pub struct AddRow {
     pub data_preview: String,
     /// Size of the payload, in bytes.
     pub size_bytes: u64,
+    /// From decode to answer, in microseconds.
+    pub took_us: u64,
     /// The entry this one repeats.
     pub replay_of: Option<u64>,
     /// Its place in a bulk add.
@@ -144,8 +146,6 @@ pub struct AddDetail {
     pub owner_data: Option<Text>,
     /// The answer as sent, as text.
     pub answered: String,
-    /// From decode to answer, in microseconds.
-    pub took_us: u64,
     /// Possible actions.
     pub can: Vec<Can>,
 }
