@@ -40,7 +40,7 @@ STAGES = [
     ("unit", [["cargo", "test", "--quiet", "--workspace", "--no-fail-fast"]], ["build"]),
     ("dedup", [python("tests/dedup/run.py")], ["build"]),
     ("sdk-python", [python("tests/sdk/python/test_python.py")], ["build"]),
-    ("sdk-npm", [with_broker("tests/sdk/npm/node_modules/.bin/bun", "tests/sdk/npm/smoke.ts")], ["build"]),
+    ("sdk-npm", [with_broker("tests/sdk/npm/node_modules/.bin/bun", "tests/sdk/npm/test_npm.ts")], ["build"]),
     ("sdk-rust", [
         ["cargo", "clippy", "--quiet", "--locked", "--manifest-path", RUST_SDK, "--", "-D", "warnings"],
         ["cargo", "build", "--quiet", "--locked", "--manifest-path", RUST_SDK],
