@@ -10,6 +10,7 @@ use crate::blobs::{fill_out, fill_reply};
 use crate::conn_table::{ConnTable, FrameTally};
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, CoreFailure};
+use crate::history::History;
 use crate::inbox::{Ask, Frame, Frames, Message, Refusal, View};
 use crate::outbox::{Out, Outbox};
 use crate::subscribers::Subscribers;
@@ -33,6 +34,7 @@ pub struct Core<S: Storage> {
     engine: Engine,
     seed: u64,
     activity: Activity,
+    history: History,
     conns: ConnTable,
     subscribers: Subscribers,
     /// Actions of the window that wait for their answer.
@@ -83,6 +85,7 @@ impl<S: Storage> Core<S> {
             engine,
             seed,
             activity: Activity::default(),
+            history: History::default(),
             conns: ConnTable::default(),
             subscribers: Subscribers::default(),
             calls: HashMap::new(),
@@ -109,6 +112,9 @@ impl<S: Storage> Core<S> {
         outbox: &mut Outbox,
     ) -> Result<TurnEnd, CoreFailure> {
         let mut turn = Turn::default();
+        if self.history.is_due(now) {
+            self.history.roll(now, self.engine.queue_totals());
+        }
         self.engine.tick(now, &mut turn.effects);
         self.take_effects(&mut turn, outbox, None);
         // Permits go back with the messages, so the inbox counts what is not applied yet.
@@ -400,6 +406,7 @@ impl<S: Storage> Core<S> {
             revision: self.revision,
             engine: &self.engine,
             activity: &self.activity,
+            history: &self.history,
             connections: &self.conns,
             store_bytes: self.storage.file_bytes(),
             storage: &self.storage,

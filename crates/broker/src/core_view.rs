@@ -2,6 +2,7 @@
 
 use crate::activity::Activity;
 use crate::conn_table::ConnTable;
+use crate::history::History;
 use onceover_engine::Engine;
 use onceover_engine::command::Payload;
 use onceover_engine::names::JobKey;
@@ -18,6 +19,8 @@ pub struct CoreView<'a> {
     pub engine: &'a Engine,
     /// The log of adds.
     pub activity: &'a Activity,
+    /// The last minute of each queue.
+    pub history: &'a History,
     /// Who is connected.
     pub connections: &'a ConnTable,
     /// Size of the data file, in bytes.

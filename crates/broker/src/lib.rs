@@ -18,6 +18,7 @@ pub mod core_view;
 pub mod error;
 mod gate;
 mod handle;
+pub mod history;
 pub mod inbox;
 pub mod limits;
 pub mod outbox;

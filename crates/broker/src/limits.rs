@@ -33,6 +33,8 @@ pub const ACTIVITY_ENTRIES_MAX: usize = 50_000;
 pub const ACTIVITY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes kept of one payload in the log of adds.
 pub const ACTIVITY_PAYLOAD_BYTES_MAX: usize = 256 * 1024;
+/// Queues with a curve of their last minute, 500 bytes each.
+pub const HISTORY_QUEUES_MAX: usize = 500;
 /// Protocol problems kept for the window.
 pub const PROBLEMS_MAX: usize = 200;
 /// Bytes kept of a frame that made a problem.

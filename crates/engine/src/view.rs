@@ -97,6 +97,12 @@ impl Engine {
             .collect()
     }
 
+    /// Totals of every listed queue since this engine was made.
+    pub fn queue_totals(&self) -> impl Iterator<Item = (&Arc<str>, Totals)> {
+        let listed = self.queues.iter().filter(|queue| queue.registered);
+        listed.map(|queue| (&queue.name, queue.totals))
+    }
+
     /// A live key.
     pub fn key(&self, queue: &str, key: &str, now: Timestamp) -> Option<&KeyEntry> {
         self.valid_key(self.queues.find(queue)?.id, key, now)

@@ -2,8 +2,8 @@
 //!
 //! The wire carries no name of a program, so nothing is guessed from commands but what a program does with them.
 
-use crate::limits::PROBLEMS_MAX;
-use crate::view::{ClientProcess, ClientRole, ClientsView, ProtocolProblem, WorkerRow};
+use crate::limits::{LEASES_SHOWN_MAX, PROBLEMS_MAX};
+use crate::view::{ClientProcess, ClientRole, ClientsView, Lease, ProtocolProblem, WorkerRow};
 use onceover_broker::CoreView;
 use onceover_broker::conn_table::{ConnInfo, ProblemEntry};
 use onceover_engine::command::StateName;
@@ -57,19 +57,25 @@ fn group(conn: &ConnInfo) -> Group {
 }
 
 /// Jobs that each connection has. Active jobs are few: as many as workers run at once.
-fn leases(core: &CoreView<'_>) -> HashMap<ConnId, u32> {
+fn leases(core: &CoreView<'_>) -> HashMap<ConnId, Vec<Lease>> {
     let query = JobsQuery { state: Some(StateName::Active), limit: usize::MAX, ..JobsQuery::default() };
-    let mut leases = HashMap::new();
+    let mut leases: HashMap<ConnId, Vec<Lease>> = HashMap::new();
     core.engine.jobs_page(&query, core.now, &mut |job| {
-        if let Some(conn) = job.delivery.as_ref().and_then(|delivery| delivery.conn) {
-            *leases.entry(conn).or_default() += 1;
+        if let Some((delivery, conn)) = job.delivery.as_deref().and_then(|held| Some((held, held.conn?))) {
+            leases.entry(conn).or_default().push(Lease {
+                id: job.id.to_string(),
+                queue: job.spec.queue.to_string(),
+                connection: conn.0,
+                started_at: job.started_at.map(|at| at.0),
+                ends_at: delivery.lock.as_ref().map(|lock| lock.expires_at.0),
+            });
         }
         false
     });
     leases
 }
 
-fn process(core: &CoreView<'_>, conns: &[&ConnInfo], leases: &HashMap<ConnId, u32>) -> ClientProcess {
+fn process(core: &CoreView<'_>, conns: &[&ConnInfo], leases: &HashMap<ConnId, Vec<Lease>>) -> ClientProcess {
     let first = conns.first().expect("a group has a connection");
     let newest = conns.iter().filter(|conn| conn.last_cmd.is_some()).max_by_key(|conn| conn.last_at);
     let owns = |worker: &&WorkerRecord| conns.iter().any(|conn| conn.client.conn.0 == worker.conn);
@@ -85,6 +91,7 @@ fn process(core: &CoreView<'_>, conns: &[&ConnInfo], leases: &HashMap<ConnId, u3
         // Everybody asks a question now and then; that alone makes nobody an observer.
         roles.retain(|role| *role != ClientRole::Observer);
     }
+    let held = || conns.iter().filter_map(|conn| leases.get(&conn.client.conn)).flatten();
     ClientProcess {
         label: first.client.process().map_or_else(|| first.client.peer.to_string(), |process| process.name.clone()),
         pid: first.client.process().map(|process| process.pid),
@@ -95,7 +102,8 @@ fn process(core: &CoreView<'_>, conns: &[&ConnInfo], leases: &HashMap<ConnId, u3
         commands: conns.iter().map(|conn| conn.commands).sum(),
         last_command: newest.and_then(|conn| conn.last_cmd.as_deref()).unwrap_or_default().to_owned(),
         last_command_at: newest.and_then(|conn| conn.last_at).map(|at| at.0),
-        leases: conns.iter().filter_map(|conn| leases.get(&conn.client.conn)).sum(),
+        leases: u32::try_from(held().count()).unwrap_or(u32::MAX),
+        leased: held().take(LEASES_SHOWN_MAX).cloned().collect(),
         errors: conns.iter().map(|conn| conn.errors).sum(),
         workers,
     }
@@ -122,5 +130,10 @@ fn problem(entry: &ProblemEntry) -> ProtocolProblem {
         label: entry.problem.label.to_owned(),
         text: entry.problem.text.clone(),
         bytes_hex: hex.join(" "),
+        bytes_text: entry.problem.bytes.iter().map(|byte| printable(*byte)).collect(),
     }
+}
+
+fn printable(byte: u8) -> char {
+    if byte.is_ascii_graphic() || byte == b' ' { char::from(byte) } else { '.' }
 }

@@ -26,3 +26,5 @@ pub const BULK_AT_ONCE: usize = 500;
 pub const LEFT_ALONE_MAX: usize = 100;
 /// Jobs shown before an action on many.
 pub const SAMPLE_ROWS: usize = 5;
+/// Jobs shown with the program that has them.
+pub const LEASES_SHOWN_MAX: usize = 100;

@@ -5,6 +5,7 @@ use crate::jobs::counts_of;
 use crate::view::{Action, Can, QueueRow, QueuesView};
 use crate::words;
 use onceover_broker::CoreView;
+use onceover_broker::history::Second;
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::view::QueueView;
 use std::collections::HashMap;
@@ -71,6 +72,8 @@ fn row(core: &CoreView<'_>, queue: &QueueView, lately: Lately) -> QueueRow {
         keys: queue.keys as u64,
         collapsed_percent: (lately.all > 0).then(|| lately.collapsed as f64 * 100.0 / lately.all as f64),
         adds_per_s: lately.in_rate as f64 * 1_000.0 / RATE_OVER.0 as f64,
+        added: curve(core, &queue.name, |second| second.added),
+        ended: curve(core, &queue.name, |second| second.ended),
         oldest_waiting_at: queue.oldest_ready_at.map(|at| at.0),
         workers,
         paused: queue.paused,
@@ -83,6 +86,10 @@ fn row(core: &CoreView<'_>, queue: &QueueView, lately: Lately) -> QueueRow {
             can(Action::Obliterate, false, ""),
         ],
     }
+}
+
+fn curve(core: &CoreView<'_>, queue: &str, of: fn(&Second) -> u32) -> Vec<u32> {
+    core.history.of(queue, core.now).iter().map(of).collect()
 }
 
 fn can(action: Action, refused: bool, reason: &str) -> Can {

@@ -70,6 +70,7 @@ const TYPES: &[Exported] = &types![
     KeysQuery,
     KeysSort,
     LastDecision,
+    Lease,
     LeftAlone,
     LogLine,
     Named,

@@ -20,8 +20,8 @@ pub use keys::{
     Severity, Strategy,
 };
 pub use system::{
-    BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, NavCounts, Overview, ProtocolProblem, QueueRow,
-    QueuesView, WorkerRow,
+    BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Overview, ProtocolProblem,
+    QueueRow, QueuesView, WorkerRow,
 };
 
 use crate::request::KeyRef;

@@ -23,4 +23,8 @@ text: string,
 /**
  * Start of the frame in hexadecimal, at most 256 bytes.
  */
-bytesHex: string, };
+bytesHex: string, 
+/**
+ * The same as text; what is not printable ASCII is a dot.
+ */
+bytesText: string, };

@@ -46,6 +46,14 @@ collapsedPercent: number | null,
  */
 addsPerS: number, 
 /**
+ * Jobs made in each of the last 60 full seconds, oldest first; empty when nothing happened.
+ */
+added: Array<number>, 
+/**
+ * Jobs that ended in the same seconds.
+ */
+ended: Array<number>, 
+/**
  * When the oldest ready job was added, in ms.
  */
 oldestWaitingAt: number | null, 

@@ -331,6 +331,8 @@ export function queueRow(over: Partial<QueueRow> = {}): QueueRow {
     keys: 14,
     collapsedPercent: 41.4,
     addsPerS: 12.3,
+    added: [],
+    ended: [],
     oldestWaitingAt: NOW - 42_000,
     workers: 2,
     paused: false,

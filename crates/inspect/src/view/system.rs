@@ -149,6 +149,10 @@ pub struct QueueRow {
     pub collapsed_percent: Option<f64>,
     /// Adds per second, over the last seconds.
     pub adds_per_s: f64,
+    /// Jobs made in each of the last 60 full seconds, oldest first; empty when nothing happened.
+    pub added: Vec<u32>,
+    /// Jobs that ended in the same seconds.
+    pub ended: Vec<u32>,
     /// When the oldest ready job was added, in ms.
     pub oldest_waiting_at: Option<i64>,
     /// Workers that take from it.
@@ -201,10 +205,29 @@ pub struct ClientProcess {
     pub last_command_at: Option<i64>,
     /// Jobs it has.
     pub leases: u32,
+    /// The first of them.
+    pub leased: Vec<Lease>,
     /// Commands answered with an error.
     pub errors: u64,
     /// Workers it registered.
     pub workers: Vec<WorkerRow>,
+}
+
+/// A job that a program has.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct Lease {
+    /// Public id of the job.
+    pub id: String,
+    /// Its queue.
+    pub queue: String,
+    /// Number of the connection that took it.
+    pub connection: u64,
+    /// When it started, in ms.
+    pub started_at: Option<i64>,
+    /// End of its lease, in ms; absent without one.
+    pub ends_at: Option<i64>,
 }
 
 /// What a program does.
@@ -258,4 +281,6 @@ pub struct ProtocolProblem {
     pub text: String,
     /// Start of the frame in hexadecimal, at most 256 bytes.
     pub bytes_hex: String,
+    /// The same as text; what is not printable ASCII is a dot.
+    pub bytes_text: String,
 }
