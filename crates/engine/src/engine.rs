@@ -122,19 +122,6 @@ impl Engine {
             self.sweeps = true;
             self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
         }
-        while let Some((at, timer)) = self.timers.pop_due(now) {
-            match timer {
-                Timer::KeyEnd(entry) => self.key_window_ended(entry, at, now),
-                Timer::JobExpiry(job) => self.job_expired(job, at, now),
-                Timer::JobTimeout(job) => self.job_timed_out(job, at, now, effects),
-                Timer::Promote(job) => self.matured(job, at, now),
-                Timer::ParkEnd(park) => self.park_ended(park, at, effects),
-                Timer::Sweep => {
-                    self.sweep(now, effects);
-                    self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
-                }
-            }
-        }
         self.settle(now, effects);
     }
 
@@ -215,8 +202,22 @@ impl Engine {
         self.reserved = self.reserved.max(self.next);
     }
 
-    /// Hands what became ready to those who wait for it. Every step ends with it.
+    /// Every step ends with it: what is due is done, a job that was added too late to be taken at all included, and what
+    /// became ready is handed to those who wait for it.
     pub(crate) fn settle(&mut self, now: Timestamp, effects: &mut Effects) {
+        while let Some((at, timer)) = self.timers.pop_due(now) {
+            match timer {
+                Timer::KeyEnd(entry) => self.key_window_ended(entry, at, now),
+                Timer::JobExpiry(job) => self.job_expired(job, at, now),
+                Timer::JobTimeout(job) => self.job_timed_out(job, at, now, effects),
+                Timer::Promote(job) => self.matured(job, at, now),
+                Timer::ParkEnd(park) => self.park_ended(park, at, effects),
+                Timer::Sweep => {
+                    self.sweep(now, effects);
+                    self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
+                }
+            }
+        }
         while let Some(queue) = self.woken.pop() {
             self.serve_parked(queue, now, effects);
         }

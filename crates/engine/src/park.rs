@@ -166,12 +166,12 @@ impl Engine {
         }
     }
 
-    /// The job is about to leave the broker: who still waits for it learns that it will not complete, when the time is
-    /// over at the latest. The entries lose their job here.
+    /// The job is about to leave the broker: who still waits for it learns that it will not complete. The entries lose their
+    /// job here.
     pub(crate) fn end_waits(&mut self, key: JobKey) {
         let parks = self.parked.waits_for.remove(&key).unwrap_or_default();
         for park in parks {
-            // Due at once: the next tick answers `completed: false`.
+            // Due at once: the end of this step answers `completed: false`.
             if let Some(request) = self.parked.requests.get_mut(&park) {
                 self.timers.cancel(request.until, Timer::ParkEnd(park));
                 request.until = Timestamp(0);

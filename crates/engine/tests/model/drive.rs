@@ -85,6 +85,8 @@ impl Stage {
                 }
             }
         }
+        // A job can be past its time when it is put into the queue.
+        self.model.begin(self.now);
         self.compare()
     }
 
@@ -134,6 +136,7 @@ impl Stage {
         };
         next.model.decided.clear();
         next.model.restart(next.now);
+        next.model.begin(next.now);
         next.bind(&effects.adds)?;
         // A window that ended meanwhile stays ended, also before anything else happens.
         next.compare_keys().map_err(|why| format!("after a start: {why}"))?;
