@@ -23,6 +23,7 @@ OURS = {
     "onceover-inspect": {"onceover-engine", "onceover-broker"},
     "onceover-headless": {"onceover-inspect", "onceover-broker"},
     "onceover-sim": {"onceover-engine", "onceover-store", "onceover-broker"},
+    "onceover-fuzz": {"onceover-engine", "onceover-wire", "onceover-store"},
     "onceover": {"onceover-inspect", "onceover-broker"},
 }
 # Which crates may use a library: bytes, SQL, JSON for the window, sockets and the desktop each have one home.

@@ -99,6 +99,11 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("WaitJob", query::wait),
 ];
 
+/// The names of all commands, for tools that try each of them.
+pub fn command_names() -> impl ExactSizeIterator<Item = &'static str> {
+    COMMANDS.iter().map(|(name, _)| *name)
+}
+
 /// Decodes one payload of a request frame.
 #[must_use]
 pub fn decode(frame: &[u8]) -> Decoded {

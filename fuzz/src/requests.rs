@@ -1,0 +1,99 @@
+//! A script of whole requests and of what happens around them, run from decoding to encoding.
+
+use crate::source::Source;
+use crate::values::{field, fields_of};
+use crate::world::World;
+use bytes::BytesMut;
+use onceover_engine::command::Command;
+use onceover_engine::names::JobId;
+use onceover_engine::time::Millis;
+use onceover_wire::decode::command_names;
+use onceover_wire::msgpack::write;
+
+/// Steps of one script; what is beyond is not looked at.
+const STEPS_MAX: usize = 96;
+/// Commands that lead on to something, so that they come often.
+const OFTEN: [&str; 10] = ["PUSH", "PUSH", "PUSHB", "PULL", "PULLB", "ACK", "FAIL", "ACKB", "MoveToWait", "WaitJob"];
+/// Milliseconds that may pass between two steps.
+const TIMES: [i64; 12] = [0, 1, 5, 50, 99, 500, 1_000, 5_001, 30_001, 61_000, 3_600_001, 31_536_000_001];
+
+/// One input: a byte of settings, then steps.
+///
+/// # Panics
+/// At the first thing that must not be.
+pub fn run(bytes: &[u8]) {
+    let mut source = Source::new(bytes);
+    let mut world = World::new(source.one_in(4));
+    world.pass(Millis(0));
+    for _ in 0..STEPS_MAX {
+        if source.is_empty() {
+            return;
+        }
+        step(&mut world, &mut source);
+    }
+}
+
+fn step(world: &mut World, source: &mut Source<'_>) {
+    match source.below(16) {
+        0 | 1 => world.pass(Millis(source.pick(&TIMES))),
+        2 => match source.below(4) {
+            0 => world.disconnect(1 + source.below(3) as u64),
+            1 => world.hang_up(1 + source.below(3) as u64),
+            2 => world.restart(),
+            _ => {
+                let id = world.known.ids.last().map_or(JobId::parse("a"), |id| JobId::parse(id));
+                let remove = source.one_in(2);
+                world.act(if remove { Command::RemoveJob { id } } else { Command::RetryJob { id } });
+            }
+        },
+        3 => {
+            let length = source.below(64);
+            let payload = source.take(length).to_vec();
+            world.request(1, &payload);
+        }
+        at => {
+            let conn = 1 + source.below(3) as u64;
+            let payload = request(world, source, at > 8);
+            world.request(conn, &payload);
+        }
+    }
+}
+
+/// The payload of one request; now and then a byte of it is another one.
+fn request(world: &World, source: &mut Source<'_>, often: bool) -> Vec<u8> {
+    let command = match often {
+        true => source.pick(&OFTEN),
+        false => command_names().nth(source.below(command_names().len())).expect("a number below the count"),
+    };
+    let names = fields_of(command);
+    // The first field is what the command is about; of an add's many fields only some.
+    let (chosen, rest): (Vec<&str>, u8) = match names.len() {
+        0..=8 => {
+            let mask = source.byte();
+            let is_in = |at: usize| at == 0 || mask >> (at % 8) & 1 == 0;
+            (names.iter().enumerate().filter(|(at, _)| is_in(*at)).map(|(_, name)| *name).collect(), 0)
+        }
+        _ => (vec![names[0]], source.byte() % 6),
+    };
+    let mut out = BytesMut::new();
+    write::map(&mut out, 2 + chosen.len() + usize::from(rest));
+    write::str(&mut out, "cmd");
+    write::str(&mut out, command);
+    write::str(&mut out, "reqId");
+    write::str(&mut out, source.pick(&["1", "py-1", "", "a request with a long number of its own"]));
+    for name in chosen {
+        write::str(&mut out, name);
+        field(&mut out, name, &world.known, source);
+    }
+    for _ in 0..rest {
+        let name = source.pick(names);
+        write::str(&mut out, name);
+        field(&mut out, name, &world.known, source);
+    }
+    let mut payload = out.to_vec();
+    if source.one_in(16) {
+        let at = source.below(256) % payload.len();
+        payload[at] = source.byte();
+    }
+    payload
+}
