@@ -14,6 +14,7 @@ use crate::limits::{RESERVE_STEP, SWEEP_EVERY};
 use crate::names::{ConnId, JobId, JobKey, Origin, QueueId};
 use crate::park::Parked;
 use crate::queue::Queues;
+use crate::ranked::Ranked;
 use crate::rejection::Rejection;
 use crate::reply::{Reply, Totals};
 use crate::time::{Millis, Timestamp};
@@ -56,7 +57,9 @@ pub struct Engine {
     /// Active jobs by the connection that took them.
     pub(crate) taken: FxHashMap<ConnId, BTreeSet<JobKey>>,
     /// Completed jobs of all queues, oldest first, for retention.
-    pub(crate) completed: BTreeSet<(Timestamp, JobKey)>,
+    pub(crate) completed: Ranked<(Timestamp, JobKey)>,
+    /// Live jobs with a custom id, oldest first: such ids are keys too.
+    pub(crate) named: Ranked<(Timestamp, JobKey)>,
     pub(crate) completed_ids: CompletedIds,
     pub(crate) totals: Totals,
     /// Queues in which something became ready, to be looked at before the step ends.
@@ -85,7 +88,8 @@ impl Engine {
             workers: Workers::default(),
             consumers: FxHashMap::default(),
             taken: FxHashMap::default(),
-            completed: BTreeSet::new(),
+            completed: Ranked::default(),
+            named: Ranked::default(),
             completed_ids: CompletedIds::default(),
             totals: Totals::default(),
             woken: Vec::new(),

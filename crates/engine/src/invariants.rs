@@ -1,10 +1,14 @@
 //! What must hold after every step (architecture, 11; dedup.md 13). Linear in the number of jobs: for tests and the simulator.
 
+use crate::command::StateName;
 use crate::engine::Engine;
 use crate::job::{Job, JobState};
+use crate::list::PAGE_ORDER;
+use crate::names::JobKey;
+use crate::queue::Queue;
 use crate::time::Timestamp;
 use crate::timers::Timer;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 impl Engine {
     /// Panics with the invariant that does not hold. Call it after `tick(now)` and the step.
@@ -34,6 +38,9 @@ impl Engine {
                 assert_eq!(is_listed, job.state == JobState::Blocked && waits, "consumers wait for a dependency");
             }
         }
+        let named = self.jobs.iter().filter(|job| job.is_live() && job.spec.custom_id.is_some());
+        let named: BTreeSet<(Timestamp, JobKey)> = named.map(|job| (job.created_at, job.key)).collect();
+        assert!(self.named.iter().eq(named.iter()), "the live jobs with a custom id are listed");
         let taken: usize = self.taken.values().map(BTreeSet::len).sum();
         let held = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.conn).count();
         assert_eq!(taken, held, "a connection's list names deliveries only");
@@ -100,13 +107,32 @@ impl Engine {
                 assert_eq!(self.known(key).queue, queue.id, "a job stands in its own queue's sets");
                 counted += 1;
             }
-            keys += queue.keys;
-            let prioritized = queue.ready.iter().filter(|key| self.known(*key).priority > 0).count() as u64;
-            assert_eq!(queue.prioritized, prioritized, "the counter equals a recount");
+            let held = self.keys.iter().filter(|entry| entry.queue == queue.id).map(|entry| entry.entry);
+            assert!(queue.keys.iter().copied().eq(held.collect::<BTreeSet<_>>()), "a queue lists the keys held in it");
+            keys += queue.keys.len();
+            self.check_lists(queue);
             let served = queue.settings.paused || queue.ready.is_empty() || queue.parked.is_empty();
             assert!(served, "nothing is ready while a pull waits for it: {}", queue.name);
         }
         assert_eq!(counted, self.jobs.len(), "every job is in exactly one set");
         assert_eq!(keys, self.keys.len(), "the queues' key counters equal the number of keys");
+    }
+
+    /// A queue's lists of one state hold the same jobs, each in its order.
+    fn check_lists(&self, queue: &Queue) {
+        let ready: BTreeSet<JobKey> = queue.ready.iter().collect();
+        let aged = |state: StateName| queue.by_age(state).iter().map(|(_, key)| *key).collect::<BTreeSet<_>>();
+        let (prioritized, waiting): (BTreeSet<JobKey>, BTreeSet<JobKey>) =
+            ready.iter().copied().partition(|key| self.known(*key).priority > 0);
+        assert_eq!((aged(StateName::Prioritized), aged(StateName::Waiting)), (prioritized, waiting), "what is ready");
+        for state in PAGE_ORDER {
+            let listed: BTreeSet<JobKey> = queue.listed(state, None).map(|(_, key)| key).collect();
+            assert_eq!(listed, aged(state), "every list of {} has the same jobs", state.as_str());
+        }
+        let mut priorities: BTreeMap<i32, u64> = BTreeMap::new();
+        for key in queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key)) {
+            *priorities.entry(self.known(key).priority).or_default() += 1;
+        }
+        assert_eq!(queue.priorities, priorities, "the counters equal a recount");
     }
 }

@@ -7,6 +7,7 @@ use crate::engine::Engine;
 use crate::job::Job;
 use crate::limits::FREED_KEYS_MAX;
 use crate::names::{EntryId, JobKey, QueueId};
+use crate::ranked::Ranked;
 use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
 use hashbrown::{Equivalent, HashMap};
@@ -52,7 +53,18 @@ impl Equivalent<Scoped> for ScopedRef<'_> {
 pub(crate) struct Keys {
     entries: FxHashMap<EntryId, KeyEntry>,
     index: HashMap<Scoped, EntryId, FxBuildHasher>,
+    /// In order of registration.
+    order: Ranked<EntryId>,
+    /// By the end of their windows; those without one last, at `NO_END`.
+    ends: Ranked<(Timestamp, EntryId)>,
     freed: FreedKeys,
+}
+
+/// Where keys without a window stand in the order of ends.
+const NO_END: Timestamp = Timestamp(i64::MAX);
+
+fn end_of(entry: &KeyEntry) -> (Timestamp, EntryId) {
+    (entry.expires_at.unwrap_or(NO_END), entry.entry)
 }
 
 /// How the last keys became free. Every add with a free key asks, so the newest of each is found without a search.
@@ -117,13 +129,49 @@ impl Keys {
         let scoped = Scoped { queue: entry.queue, key: entry.key.clone() };
         let before = self.index.insert(scoped, entry.entry);
         assert!(before.is_none(), "a key is in its queue once: {}", entry.key);
+        self.order.insert(entry.entry);
+        self.ends.insert(end_of(&entry));
         self.entries.insert(entry.entry, entry);
     }
 
     fn remove(&mut self, entry: EntryId) -> Option<KeyEntry> {
         let entry = self.entries.remove(&entry)?;
         self.index.remove(&ScopedRef { queue: entry.queue, key: &entry.key });
+        self.order.remove(&entry.entry);
+        self.ends.remove(&end_of(&entry));
         Some(entry)
+    }
+
+    fn set_window(&mut self, entry: EntryId, ttl: Option<Millis>, until: Option<Timestamp>) {
+        let Some(held) = self.entries.get_mut(&entry) else { return };
+        self.ends.remove(&end_of(held));
+        held.ttl = ttl;
+        held.expires_at = until;
+        self.ends.insert(end_of(held));
+    }
+
+    /// In order of registration.
+    pub(crate) fn in_order(&self) -> &Ranked<EntryId> {
+        &self.order
+    }
+
+    /// In order of registration, behind `after`.
+    pub(crate) fn by_entry(&self, after: Option<EntryId>) -> impl Iterator<Item = &KeyEntry> {
+        let from = after.map_or(0, |after| self.order.rank(&EntryId(after.0.saturating_add(1))));
+        self.order.slice(from..self.order.len()).filter_map(|entry| self.get(*entry))
+    }
+
+    /// In the order in which windows end, behind `after`.
+    pub(crate) fn by_end(&self, after: Option<(Option<Timestamp>, EntryId)>) -> impl Iterator<Item = &KeyEntry> {
+        let behind =
+            |(end, entry): (Option<Timestamp>, EntryId)| (end.unwrap_or(NO_END), EntryId(entry.0.saturating_add(1)));
+        let from = after.map_or(0, |after| self.ends.rank(&behind(after)));
+        self.ends.slice(from..self.ends.len()).filter_map(|(_, entry)| self.get(*entry))
+    }
+
+    /// How many windows end before `end`.
+    pub(crate) fn ending_before(&self, end: Timestamp) -> usize {
+        self.ends.rank(&(end, EntryId(0)))
     }
 }
 
@@ -187,12 +235,11 @@ impl Engine {
 
     /// Restarts a window (or gives one to a key without), or lifts it.
     pub(crate) fn set_key_window(&mut self, entry: EntryId, ttl: Option<Millis>, until: Option<Timestamp>) {
-        let Some(held) = self.keys.entries.get_mut(&entry) else { return };
+        let Some(held) = self.keys.get(entry) else { return };
         if let Some(end) = held.expires_at {
             self.timers.cancel(end, Timer::KeyEnd(entry));
         }
-        held.ttl = ttl;
-        held.expires_at = until;
+        self.keys.set_window(entry, ttl, until);
         if let Some(end) = until {
             self.timers.set(end, Timer::KeyEnd(entry));
         }
@@ -258,7 +305,7 @@ impl Engine {
         if let Some(end) = entry.expires_at {
             self.timers.set(end, Timer::KeyEnd(entry.entry));
         }
-        self.queues.get_mut(entry.queue).keys += 1;
+        self.queues.get_mut(entry.queue).keys.insert(entry.entry);
         self.dirty.key(entry.entry);
         self.keys.insert(entry);
     }
@@ -268,7 +315,7 @@ impl Engine {
         if let Some(end) = entry.expires_at {
             self.timers.cancel(end, Timer::KeyEnd(entry.entry));
         }
-        self.queues.get_mut(entry.queue).keys -= 1;
+        self.queues.get_mut(entry.queue).keys.remove(&entry.entry);
         self.dirty.key_gone(entry.entry);
         Some(entry)
     }

@@ -18,8 +18,8 @@ pub const PARKED_PER_CONN_MAX: usize = 1_000;
 pub const FREED_KEYS_MAX: usize = 1_000;
 /// Completed and removed ids that still satisfy a later `dependsOn`.
 pub const COMPLETED_IDS_MAX: usize = 50_000;
-/// Finished jobs looked at by one page of the window before it says how far it got.
-pub const PAGE_SCAN_MAX: usize = 20_000;
+/// Jobs looked at by one page of the window before it says how far it got: two milliseconds, for which everything waits.
+pub const PAGE_SCAN_MAX: usize = 10_000;
 /// Generations reserved in one write, so that a number is never given out twice, not even after a crash.
 pub const RESERVE_STEP: u64 = 10_000;
 /// Locks that ran out and stalls are looked for this often; clients know it so (protocol-core.md 5.6, 5.7).

@@ -61,7 +61,7 @@ impl Engine {
             self.remove_job(key, Some(FreedBy::Obliterated), now);
         }
         // Windows of jobs that were gone already.
-        let rest: Vec<EntryId> = self.keys.iter().filter(|entry| entry.queue == id).map(|entry| entry.entry).collect();
+        let rest: Vec<EntryId> = self.queues.get(id).keys.iter().copied().collect();
         for entry in rest {
             self.free_key(entry, FreedBy::Obliterated, now);
         }
@@ -117,9 +117,8 @@ impl Engine {
     /// Oldest first.
     pub(crate) fn promote_jobs(&mut self, now: Timestamp, name: &str, count: Option<usize>) -> Reply {
         let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
-        let mut delayed: Vec<&Job> = queue.delayed.iter().map(|(_, key)| self.known(*key)).collect();
-        delayed.sort_by_key(|job| (job.created_at, job.key));
-        let keys: Vec<JobKey> = delayed.iter().take(count.unwrap_or(usize::MAX)).map(|job| job.key).collect();
+        let delayed = queue.by_age(StateName::Delayed).slice(0..count.unwrap_or(usize::MAX));
+        let keys: Vec<JobKey> = delayed.map(|(_, key)| *key).collect();
         for key in &keys {
             self.make_due(*key, now);
         }

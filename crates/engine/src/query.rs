@@ -3,13 +3,28 @@
 use crate::command::{DlqFilter, ListState, StateName};
 use crate::engine::Engine;
 use crate::job::{Blob, FailureReason, Job, JobState};
+use crate::list::PAGE_ORDER;
 use crate::names::{JobId, JobKey};
 use crate::queue::{Queue, default_settings};
+use crate::ranked::{Ranked, merged};
 use crate::rejection::Rejection;
 use crate::reply::{DlqStats, JobRecord, KeyRecord, Reply, Totals};
 use crate::time::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
+
+/// The lists that GetJobs takes together, each of them once. While the queue is paused, what is ready is listed as paused only,
+/// but without a filter under its own state.
+fn lists_of<'a>(queue: &'a Queue, states: &[ListState]) -> Vec<&'a Ranked<(Timestamp, JobKey)>> {
+    let paused = queue.settings.paused;
+    let is_meant = |state: StateName| {
+        let is_ready = matches!(state, StateName::Waiting | StateName::Prioritized);
+        states.is_empty()
+            || (is_ready && paused && states.contains(&ListState::Paused))
+            || (!(is_ready && paused) && states.contains(&ListState::State(state)))
+    };
+    PAGE_ORDER.iter().filter(|state| is_meant(**state)).map(|state| queue.by_age(*state)).collect()
+}
 
 impl Engine {
     fn record(&self, job: &Job, now: Timestamp) -> JobRecord {
@@ -45,8 +60,7 @@ impl Engine {
         Ok(Reply::Progress { progress: job.progress, message })
     }
 
-    /// Sorted by `createdAt`, ties by insertion; the slice `[offset, offset + limit)`. While the queue is paused, what is
-    /// ready is listed as paused only, but without a filter under its own state.
+    /// Sorted by `createdAt`, ties by insertion; the slice `[offset, offset + limit)`.
     pub(crate) fn get_jobs(
         &self,
         now: Timestamp,
@@ -56,51 +70,22 @@ impl Engine {
         limit: usize,
         ascending: bool,
     ) -> Reply {
-        let Some(queue) = self.queues.find(name).filter(|_| limit > 0) else { return Reply::Jobs(Vec::new()) };
-        let mut keys: Vec<JobKey> = Vec::new();
-        if states.is_empty() {
-            keys.extend(queue.all_jobs());
-        }
-        for state in states {
-            keys.extend(self.keys_in(queue, *state, now));
-        }
-        let mut found: Vec<&Job> = keys.into_iter().map(|key| self.known(key)).collect();
-        found.sort_by_key(|job| (job.created_at, job.key));
-        found.dedup_by_key(|job| job.key);
+        let Some(queue) = self.queues.find(name) else { return Reply::Jobs(Vec::new()) };
+        let lists = lists_of(queue, states);
+        let total: usize = lists.iter().map(|list| list.len()).sum();
+        let start = offset.min(total);
+        let end = start.saturating_add(limit).min(total);
+        let mut found = if ascending { merged(&lists, start..end) } else { merged(&lists, total - end..total - start) };
         if !ascending {
             found.reverse();
         }
-        Reply::Jobs(found.into_iter().skip(offset).take(limit).map(|job| self.record(job, now)).collect())
-    }
-
-    fn keys_in(&self, queue: &Queue, state: ListState, now: Timestamp) -> Vec<JobKey> {
-        let ready_as = |wanted: StateName| {
-            let shown = queue.ready.iter().filter(move |_| !queue.settings.paused);
-            shown.filter(|key| self.known(*key).state_name(now) == wanted).collect()
-        };
-        let state = match state {
-            ListState::Paused if queue.settings.paused => return queue.ready.iter().collect(),
-            ListState::Paused => return Vec::new(),
-            ListState::State(state) => state,
-        };
-        match state {
-            StateName::Waiting | StateName::Prioritized => ready_as(state),
-            StateName::Delayed => queue.delayed.iter().map(|(_, key)| *key).collect(),
-            StateName::WaitingChildren => queue.blocked.iter().copied().collect(),
-            StateName::Active => queue.active.iter().copied().collect(),
-            StateName::Completed => queue.completed.iter().map(|(_, key)| *key).collect(),
-            StateName::Failed => queue.failed.iter().map(|(_, key)| *key).collect(),
-        }
+        Reply::Jobs(found.into_iter().map(|(_, key)| self.record(self.known(key), now)).collect())
     }
 
     pub(crate) fn counts_per_priority(&self, name: Arc<str>) -> Reply {
-        let mut counts: BTreeMap<i32, u64> = BTreeMap::new();
-        if let Some(queue) = self.queues.find(&name) {
-            for key in queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key)) {
-                *counts.entry(self.known(key).priority).or_default() += 1;
-            }
-        }
-        Reply::PriorityCounts { queue: name, counts: counts.into_iter().collect() }
+        let counts = self.queues.find(&name).map(|queue| &queue.priorities);
+        let counts = counts.into_iter().flatten().map(|(priority, count)| (*priority, *count)).collect();
+        Reply::PriorityCounts { queue: name, counts }
     }
 
     pub(crate) fn count_queued(&self, name: &str) -> Reply {
@@ -125,16 +110,14 @@ impl Engine {
 
     /// In order of registration.
     pub(crate) fn list_keys(&self, now: Timestamp, name: Option<&str>, offset: usize, limit: usize) -> Reply {
-        let queue = name.map(|name| self.queues.find(name).map(|queue| queue.id));
-        let mut entries: Vec<_> = self
-            .keys
-            .iter()
-            .filter(|entry| queue.is_none_or(|wanted| wanted == Some(entry.queue)))
-            .filter(|entry| self.valid_key(entry.queue, &entry.key, now).is_some())
-            .collect();
-        entries.sort_by_key(|entry| entry.entry);
-        let total = entries.len() as u64;
-        let keys = entries.into_iter().skip(offset).take(limit).map(|entry| KeyRecord {
+        let list = match name {
+            Some(name) => self.queues.find(name).map(|queue| &queue.keys),
+            None => Some(self.keys.in_order()),
+        };
+        let total = list.map_or(0, |list| list.len() as u64);
+        let page = list.into_iter().flat_map(|list| list.slice(offset..offset.saturating_add(limit)));
+        let entries = page.map(|entry| self.keys.get(*entry).expect("a listed key is held"));
+        let keys = entries.map(|entry| KeyRecord {
             queue: self.queues.get(entry.queue).name.clone(),
             key: entry.key.clone(),
             job_id: entry.owner_id.clone(),

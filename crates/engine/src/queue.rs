@@ -1,8 +1,10 @@
 //! A queue: the orders its jobs stand in, and who waits for them.
 
 use crate::change::QueueSettings;
+use crate::command::StateName;
 use crate::job::{Job, JobState};
-use crate::names::{JobKey, ParkId, QueueId};
+use crate::names::{EntryId, JobKey, ParkId, QueueId};
+use crate::ranked::Ranked;
 use crate::ready::Ready;
 use crate::reply::{JobCounts, StallConfig, Totals};
 use crate::time::{Millis, Timestamp};
@@ -19,20 +21,23 @@ pub(crate) struct Queue {
     pub(crate) registered: bool,
     pub(crate) settings: QueueSettings,
     pub(crate) ready: Ready,
-    /// How many ready jobs have a priority above 0.
-    pub(crate) prioritized: u64,
     /// Ready and delayed jobs of each group.
     group_sizes: BTreeMap<Arc<str>, u64>,
-    pub(crate) delayed: BTreeSet<(Timestamp, JobKey)>,
+    /// Ready and delayed jobs of each priority.
+    pub(crate) priorities: BTreeMap<i32, u64>,
+    pub(crate) delayed: Ranked<(Timestamp, JobKey)>,
     pub(crate) active: BTreeSet<JobKey>,
-    pub(crate) blocked: BTreeSet<JobKey>,
+    pub(crate) blocked: Ranked<JobKey>,
     /// By moment of completion.
-    pub(crate) completed: BTreeSet<(Timestamp, JobKey)>,
+    pub(crate) completed: Ranked<(Timestamp, JobKey)>,
     /// By moment of entering the dead letters.
-    pub(crate) failed: BTreeSet<(Timestamp, JobKey)>,
+    pub(crate) failed: Ranked<(Timestamp, JobKey)>,
+    /// The jobs of each state by creation, ties by insertion, for GetJobs. Indexed by `StateName`.
+    by_age: [Ranked<(Timestamp, JobKey)>; 7],
     /// Pulls that wait, first come first served.
     pub(crate) parked: VecDeque<ParkId>,
-    pub(crate) keys: usize,
+    /// The keys held in it, in order of registration.
+    pub(crate) keys: Ranked<EntryId>,
     pub(crate) totals: Totals,
 }
 
@@ -45,14 +50,15 @@ impl Queue {
             settings: default_settings(),
             ready: Ready::default(),
             group_sizes: BTreeMap::new(),
-            prioritized: 0,
-            delayed: BTreeSet::new(),
+            priorities: BTreeMap::new(),
+            delayed: Ranked::default(),
             active: BTreeSet::new(),
-            blocked: BTreeSet::new(),
-            completed: BTreeSet::new(),
-            failed: BTreeSet::new(),
+            blocked: Ranked::default(),
+            completed: Ranked::default(),
+            failed: Ranked::default(),
+            by_age: Default::default(),
             parked: VecDeque::new(),
-            keys: 0,
+            keys: Ranked::default(),
             totals: Totals::default(),
         }
     }
@@ -60,10 +66,7 @@ impl Queue {
     /// Puts the job into the set of its state; `job.ready` tells ready from delayed.
     pub(crate) fn insert(&mut self, job: &Job) {
         let is_new = match job.state {
-            JobState::Queued if job.ready => {
-                self.prioritized += u64::from(job.priority > 0);
-                self.ready.insert(job)
-            }
+            JobState::Queued if job.ready => self.ready.insert(job),
             JobState::Queued => self.delayed.insert((job.run_at, job.key)),
             JobState::Blocked => self.blocked.insert(job.key),
             JobState::Active => self.active.insert(job.key),
@@ -71,18 +74,19 @@ impl Queue {
             JobState::Failed => self.failed.insert((ended_at(job), job.key)),
         };
         assert!(is_new, "a job is in exactly one set: {}", job.id);
-        if let Some(group) = job.group().filter(|_| job.state == JobState::Queued) {
-            *self.group_sizes.entry(group.clone()).or_default() += 1;
+        self.by_age[listed_as(job) as usize].insert((job.created_at, job.key));
+        if job.state == JobState::Queued {
+            *self.priorities.entry(job.priority).or_default() += 1;
+            if let Some(group) = job.group() {
+                *self.group_sizes.entry(group.clone()).or_default() += 1;
+            }
         }
     }
 
     /// Takes the job out of the set of its state.
     pub(crate) fn remove(&mut self, job: &Job) {
         let was_there = match job.state {
-            JobState::Queued if job.ready => {
-                self.prioritized -= u64::from(job.priority > 0);
-                self.ready.remove(job)
-            }
+            JobState::Queued if job.ready => self.ready.remove(job),
             JobState::Queued => self.delayed.remove(&(job.run_at, job.key)),
             JobState::Blocked => self.blocked.remove(&job.key),
             JobState::Active => self.active.remove(&job.key),
@@ -90,14 +94,19 @@ impl Queue {
             JobState::Failed => self.failed.remove(&(ended_at(job), job.key)),
         };
         assert!(was_there, "a job is in the set of its state: {}", job.id);
-        if let Some(group) = job.group().filter(|_| job.state == JobState::Queued)
-            && let Some(size) = self.group_sizes.get_mut(group)
-        {
-            *size -= 1;
-            if *size == 0 {
-                self.group_sizes.remove(group);
+        let was_listed = self.by_age[listed_as(job) as usize].remove(&(job.created_at, job.key));
+        assert!(was_listed, "a job is listed by its age: {}", job.id);
+        if job.state == JobState::Queued {
+            one_less(&mut self.priorities, &job.priority);
+            if let Some(group) = job.group() {
+                one_less(&mut self.group_sizes, group);
             }
         }
+    }
+
+    /// The jobs of a state by creation. Ready jobs are waiting or prioritized here, whether the queue is paused or not.
+    pub(crate) fn by_age(&self, state: StateName) -> &Ranked<(Timestamp, JobKey)> {
+        &self.by_age[state as usize]
     }
 
     /// Ready and delayed jobs of a group.
@@ -119,24 +128,45 @@ impl Queue {
         if self.settings.paused {
             counts.paused = ready;
         } else {
-            counts.prioritized = self.prioritized;
-            counts.waiting = ready - self.prioritized;
+            counts.prioritized = self.by_age(StateName::Prioritized).len() as u64;
+            counts.waiting = self.by_age(StateName::Waiting).len() as u64;
         }
         counts
     }
 
     /// Every job of the queue: pending, active, blocked, finished.
     pub(crate) fn all_jobs(&self) -> impl Iterator<Item = JobKey> {
-        let dated = self.delayed.iter().chain(&self.completed).chain(&self.failed).map(|(_, key)| *key);
-        self.ready.iter().chain(self.active.iter().copied()).chain(self.blocked.iter().copied()).chain(dated)
+        self.by_age.iter().flatten().map(|(_, key)| *key)
     }
 
     /// Nothing in it, nobody waiting, nothing set: it may be forgotten.
     pub(crate) fn is_idle(&self) -> bool {
         self.all_jobs().next().is_none()
             && self.parked.is_empty()
-            && self.keys == 0
+            && self.keys.is_empty()
             && self.settings == default_settings()
+    }
+}
+
+/// The state in whose list a job stands. That a delayed job is due is seen at the next tick, which moves it.
+fn listed_as(job: &Job) -> StateName {
+    match job.state {
+        JobState::Queued if !job.ready => StateName::Delayed,
+        JobState::Queued if job.priority > 0 => StateName::Prioritized,
+        JobState::Queued => StateName::Waiting,
+        JobState::Blocked => StateName::WaitingChildren,
+        JobState::Active => StateName::Active,
+        JobState::Completed => StateName::Completed,
+        JobState::Failed => StateName::Failed,
+    }
+}
+
+fn one_less<K: Ord>(counts: &mut BTreeMap<K, u64>, of: &K) {
+    if let Some(count) = counts.get_mut(of) {
+        *count -= 1;
+        if *count == 0 {
+            counts.remove(of);
+        }
     }
 }
 

@@ -30,6 +30,9 @@ impl Engine {
     pub(crate) fn leave(&mut self, key: JobKey) {
         let job = self.jobs.get(key).expect("a generation in a set names a job");
         self.queues.get_mut(job.queue).remove(job);
+        if job.is_live() && job.spec.custom_id.is_some() {
+            self.named.remove(&(job.created_at, key));
+        }
         match job.state {
             JobState::Queued => {
                 if !job.ready {
@@ -87,6 +90,9 @@ impl Engine {
             JobState::Active | JobState::Failed => {}
         }
         self.queues.get_mut(job.queue).insert(job);
+        if job.is_live() && job.spec.custom_id.is_some() {
+            self.named.insert((job.created_at, key));
+        }
         self.dirty.job(key);
     }
 

@@ -5,8 +5,9 @@ use crate::dedup::{FreedKey, KeyEntry};
 use crate::engine::{Engine, EngineConfig};
 use crate::job::Job;
 use crate::limits::PAGE_SCAN_MAX;
-use crate::names::{JobId, JobKey, QueueId};
-use crate::queue::{Queue, ended_at};
+use crate::list::{Cursor, PAGE_ORDER};
+use crate::names::{EntryId, JobId, JobKey, QueueId};
+use crate::queue::Queue;
 use crate::reply::{JobCounts, StallConfig, Totals, WorkerRecord};
 use crate::time::Timestamp;
 use std::sync::Arc;
@@ -14,6 +15,8 @@ use std::sync::Arc;
 /// A queue in figures.
 #[derive(Clone, Debug)]
 pub struct QueueView {
+    /// Its number; keys carry it.
+    pub id: QueueId,
     /// Its name.
     pub name: Arc<str>,
     /// Nothing is taken from it.
@@ -55,6 +58,24 @@ pub struct JobsPage {
     pub scanned: usize,
 }
 
+/// What becomes of a job that a page looks at.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// It is in the page.
+    Take,
+    /// It is not.
+    Pass,
+    /// It was not looked at: the page ends before it.
+    Stop,
+}
+
+impl Look {
+    /// In the page, if it is meant.
+    pub fn take_if(meant: bool) -> Look {
+        if meant { Look::Take } else { Look::Pass }
+    }
+}
+
 impl Engine {
     /// The settings.
     pub fn config(&self) -> &EngineConfig {
@@ -86,10 +107,11 @@ impl Engine {
         let listed = self.queues.iter().filter(|queue| queue.registered);
         listed
             .map(|queue| QueueView {
+                id: queue.id,
                 name: queue.name.clone(),
                 paused: queue.settings.paused,
                 counts: queue.counts(),
-                keys: queue.keys,
+                keys: queue.keys.len(),
                 parked: queue.parked.len(),
                 stall: queue.settings.stall,
                 oldest_ready_at: queue.ready.iter().next().map(|key| self.known(key).created_at),
@@ -111,6 +133,26 @@ impl Engine {
     /// All keys, in no order that means anything; ended ones leave at the next `tick`.
     pub fn keys(&self) -> impl Iterator<Item = &KeyEntry> {
         self.keys.iter()
+    }
+
+    /// A key by its number.
+    pub fn key_by_entry(&self, entry: EntryId) -> Option<&KeyEntry> {
+        self.keys.get(entry)
+    }
+
+    /// Keys in the order in which their windows end, those without a window last; behind `after`, which may be gone.
+    pub fn keys_by_end(&self, after: Option<(Option<Timestamp>, EntryId)>) -> impl Iterator<Item = &KeyEntry> {
+        self.keys.by_end(after)
+    }
+
+    /// How many windows end before `end`.
+    pub fn keys_ending_before(&self, end: Timestamp) -> usize {
+        self.keys.ending_before(end)
+    }
+
+    /// Keys in order of registration, behind `after`, which may be gone.
+    pub fn keys_by_entry(&self, after: Option<EntryId>) -> impl Iterator<Item = &KeyEntry> {
+        self.keys.by_entry(after)
     }
 
     /// How many keys are held.
@@ -139,6 +181,17 @@ impl Engine {
         self.owned_key(job).is_some()
     }
 
+    /// How many live jobs have a custom id.
+    pub fn custom_ids_len(&self) -> usize {
+        self.named.len()
+    }
+
+    /// Live jobs with a custom id, newest first, behind `after`, which may be gone.
+    pub fn custom_ids(&self, after: Option<(Timestamp, JobKey)>) -> impl Iterator<Item = &Job> {
+        let end = after.map_or(self.named.len(), |after| self.named.rank(&after));
+        self.named.slice(0..end).rev().map(|(_, key)| self.known(*key))
+    }
+
     /// Registered workers.
     pub fn workers(&self) -> impl Iterator<Item = &WorkerRecord> {
         self.workers.iter()
@@ -157,92 +210,48 @@ impl Engine {
         self.totals
     }
 
-    /// A page of jobs; `accept` filters. At most `PAGE_SCAN_MAX` jobs are looked at.
-    pub fn jobs_page(&self, query: &JobsQuery, now: Timestamp, accept: &mut dyn FnMut(&Job) -> bool) -> JobsPage {
+    /// How many jobs a page of this queue and state can show; none = all.
+    pub fn listed_len(&self, queue: Option<&str>, state: Option<StateName>) -> usize {
+        let of = |queue: &Queue| {
+            let states = PAGE_ORDER.iter().filter(|known| state.is_none_or(|wanted| wanted == **known));
+            states.map(|state| queue.by_age(*state).len()).sum::<usize>()
+        };
+        match queue {
+            Some(name) => self.queues.find(name).map_or(0, of),
+            None => self.queues.iter().map(of).sum(),
+        }
+    }
+
+    /// A page of jobs; `look` filters. At most `PAGE_SCAN_MAX` jobs are looked at.
+    pub fn jobs_page(&self, query: &JobsQuery, now: Timestamp, look: &mut dyn FnMut(&Job) -> Look) -> JobsPage {
         let mut page = JobsPage::default();
         let after = query.after.as_deref().and_then(Cursor::parse);
+        let mut last: Option<Cursor> = after.clone();
         for (at, state) in PAGE_ORDER.iter().enumerate() {
-            if query.state.is_some_and(|wanted| wanted != *state) || after.is_some_and(|after| at < after.state) {
+            if query.state.is_some_and(|wanted| wanted != *state) {
                 continue;
             }
             for queue in self.queues.iter() {
-                let here = Cursor { state: at, queue: queue.id.0, job: JobKey(0) };
-                if query.queue.as_ref().is_some_and(|wanted| *wanted != queue.name)
-                    || after.is_some_and(|after| (here.state, here.queue) < (after.state, after.queue))
-                {
+                let is_before = after.as_ref().is_some_and(|after| after.is_behind(at, queue.id));
+                if is_before || query.queue.as_ref().is_some_and(|wanted| *wanted != queue.name) {
                     continue;
                 }
-                let from = after.filter(|after| (after.state, after.queue) == (here.state, here.queue));
-                for key in self.in_page_order(queue, *state, from.map(|from| from.job)) {
+                let from = after.as_ref().filter(|after| after.is_in(at, queue.id)).cloned();
+                for (place, key) in queue.listed(*state, from.map(|from| from.place)) {
                     let job = self.known(key);
-                    page.scanned += 1;
-                    if job.state_name(now) == *state && accept(job) {
-                        page.jobs.push(key);
-                    }
-                    if page.jobs.len() == query.limit || page.scanned == PAGE_SCAN_MAX {
-                        page.next = Some(Cursor { job: key, ..here }.to_string());
+                    let looked = if job.state_name(now) == *state { look(job) } else { Look::Pass };
+                    if looked == Look::Stop || page.jobs.len() == query.limit || page.scanned == PAGE_SCAN_MAX {
+                        page.next = Some(last.map_or_else(Cursor::start, |last| last.to_string()));
                         return page;
+                    }
+                    page.scanned += 1;
+                    last = Some(Cursor { state: at, queue: queue.id, place });
+                    if looked == Look::Take {
+                        page.jobs.push(key);
                     }
                 }
             }
         }
         page
-    }
-
-    /// The jobs of one set, in the order of a page, after `from`. A job that has left the set meanwhile still marks its place
-    /// where that can be told; otherwise the page starts over at the front.
-    fn in_page_order<'a>(
-        &'a self,
-        queue: &'a Queue,
-        state: StateName,
-        from: Option<JobKey>,
-    ) -> Box<dyn Iterator<Item = JobKey> + 'a> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        let job = from.and_then(|key| self.jobs.get(key));
-        let due = job.map_or(Unbounded, |job| Excluded((job.run_at, job.key)));
-        let ended = job.map_or(Unbounded, |job| Excluded((ended_at(job), job.key)));
-        let older = from.map_or(Unbounded, Excluded);
-        match state {
-            StateName::Waiting | StateName::Prioritized => queue.ready.after(job),
-            StateName::Delayed => Box::new(queue.delayed.range((due, Unbounded)).map(|(_, key)| *key)),
-            StateName::WaitingChildren => Box::new(queue.blocked.range((older, Unbounded)).copied()),
-            StateName::Active => Box::new(queue.active.range((older, Unbounded)).copied()),
-            StateName::Completed => Box::new(queue.completed.range((Unbounded, ended)).rev().map(|(_, key)| *key)),
-            StateName::Failed => Box::new(queue.failed.range((Unbounded, ended)).rev().map(|(_, key)| *key)),
-        }
-    }
-}
-
-const PAGE_ORDER: [StateName; 7] = [
-    StateName::Active,
-    StateName::Prioritized,
-    StateName::Waiting,
-    StateName::Delayed,
-    StateName::WaitingChildren,
-    StateName::Failed,
-    StateName::Completed,
-];
-
-/// Where a page of jobs ended.
-#[derive(Clone, Copy, Debug)]
-struct Cursor {
-    state: usize,
-    queue: u32,
-    job: JobKey,
-}
-
-impl Cursor {
-    fn parse(text: &str) -> Option<Cursor> {
-        let mut parts = text.split('.');
-        let state = parts.next()?.parse().ok()?;
-        let queue = parts.next()?.parse().ok()?;
-        let job = JobKey(parts.next()?.parse().ok()?);
-        Some(Cursor { state, queue, job })
-    }
-}
-
-impl std::fmt::Display for Cursor {
-    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(out, "{}.{}.{}", self.state, self.queue, self.job.0)
     }
 }

@@ -11,7 +11,6 @@ use onceover_engine::job::{Delivery, Job};
 use onceover_engine::limits::SWEEP_EVERY;
 use onceover_engine::names::QueueId;
 use onceover_engine::time::{Millis, Timestamp};
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// A worker with a lease that was silent this long has left.
@@ -123,31 +122,16 @@ impl<'a> Looker<'a> {
     /// Looks as things stand now.
     pub fn new(core: &'a CoreView<'a>) -> Looker<'a> {
         let engine = core.engine;
-        let mut by_name: HashMap<Arc<str>, QueueFacts> = HashMap::new();
-        let mut with_keys = 0;
-        for queue in engine.queues() {
+        let mut queues: Vec<Option<QueueFacts>> = Vec::new();
+        for queue in engine.queues().into_iter().filter(|queue| queue.keys > 0) {
             let has_worker = queue.parked > 0
                 || queue.counts.active > 0
                 || engine.workers().any(|worker| worker.queues.contains(&queue.name));
-            let facts = QueueFacts { name: queue.name.clone(), paused: queue.paused, has_worker };
-            with_keys += usize::from(queue.keys > 0);
-            by_name.insert(queue.name, facts);
-        }
-        let mut queues: Vec<Option<QueueFacts>> = Vec::new();
-        for entry in engine.keys() {
-            let place = entry.queue.0 as usize;
+            let place = queue.id.0 as usize;
             if queues.len() <= place {
                 queues.resize(place + 1, None);
             }
-            if queues[place].is_some() {
-                continue;
-            }
-            let name = engine.queue_name(entry.queue);
-            queues[place] = by_name.get(name).cloned();
-            with_keys -= 1;
-            if with_keys == 0 {
-                break;
-            }
+            queues[place] = Some(QueueFacts { name: queue.name, paused: queue.paused, has_worker });
         }
         Looker { core, now: core.now, window: engine.config().dedup_window, queues }
     }

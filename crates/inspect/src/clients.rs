@@ -9,7 +9,7 @@ use onceover_broker::conn_table::{ConnInfo, ProblemEntry};
 use onceover_engine::command::StateName;
 use onceover_engine::names::ConnId;
 use onceover_engine::reply::WorkerRecord;
-use onceover_engine::view::JobsQuery;
+use onceover_engine::view::{JobsQuery, Look};
 use std::collections::{BTreeMap, HashMap};
 
 /// What connections are grouped by: the program, else the connection itself.
@@ -70,7 +70,7 @@ fn leases(core: &CoreView<'_>) -> HashMap<ConnId, Vec<Lease>> {
                 ends_at: delivery.lock.as_ref().map(|lock| lock.expires_at.0),
             });
         }
-        false
+        Look::Pass
     });
     leases
 }

@@ -5,12 +5,15 @@
 use crate::actions::{self, down};
 use crate::health::HealthCache;
 use crate::job_bulk::{self, BulkAction};
+use crate::jobs::Search;
+use crate::limits::SEARCH_TIME_MAX;
 use crate::overview::{self, Closed};
 use crate::request::{KeyRef, Request};
 use crate::view::{Changed, Failure, FailureCode, Reply};
 use crate::{adds, clients, job_actions, job_detail, jobs, key_detail, keys, queue_actions, queues};
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
+use std::time::Instant;
 
 /// Answers windows. Cheap to clone.
 #[derive(Clone)]
@@ -93,8 +96,14 @@ impl Inspector {
                 found.map(Reply::ReleasePreview).ok_or(gone)
             }
             Request::Jobs(query) => {
-                let question = jobs::question(&query)?;
-                view(broker, move |core| jobs::page(core, &question)).await.map(Reply::Jobs)
+                let mut search = Search::new(jobs::question(&query)?);
+                let began = Instant::now();
+                loop {
+                    search = view(broker, move |core| search.step(core)).await?;
+                    if search.is_done() || began.elapsed() >= SEARCH_TIME_MAX {
+                        return Ok(Reply::Jobs(search.page()));
+                    }
+                }
             }
             Request::Job { id } => {
                 let gone = not_found(format!("There is no job {} any more.", crate::words::code(&id)));
@@ -108,7 +117,7 @@ impl Inspector {
             }
             Request::JobsPreview { action, jobs } => {
                 let (action, chosen) = (BulkAction::of(action)?, job_bulk::chosen(jobs)?);
-                view(broker, move |core| job_bulk::preview(core, action, &chosen)).await.map(Reply::JobsPreview)
+                job_bulk::preview(broker, action, chosen).await.map(Reply::JobsPreview)
             }
             Request::Queues => view(broker, queues::view).await.map(Reply::Queues),
             Request::Clients => view(broker, clients::view).await.map(Reply::Clients),

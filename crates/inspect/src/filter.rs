@@ -106,11 +106,6 @@ impl<F: Copy + 'static> Filter<F> {
         self.terms.is_empty()
     }
 
-    /// Whether it looks for free words, which are searched in payloads too.
-    pub fn has_words(&self) -> bool {
-        self.terms.iter().any(|term| matches!(term.test, Test::Word(_)))
-    }
-
     /// Whether the row passes.
     pub fn accepts(&self, row: &impl Row<F>) -> bool {
         self.terms.iter().all(|term| term.test.holds(row) != term.negated)

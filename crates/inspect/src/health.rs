@@ -4,7 +4,6 @@
 //! used again for a second; among few it is made anew whenever something has changed.
 
 use crate::attention::{Codes, Looker};
-use crate::job_ids;
 use onceover_broker::CoreView;
 use onceover_engine::dedup::KeyEntry;
 use onceover_engine::names::EntryId;
@@ -36,7 +35,7 @@ impl Health {
             at: core.now.0,
             revision: core.revision,
             codes: looked.filter(|(_, codes)| !codes.is_empty()).collect(),
-            job_ids: job_ids::count(core),
+            job_ids: core.engine.custom_ids_len() as u64,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::actions::{Outcome, done, finished, look, refused};
 use crate::attention::Looker;
 use crate::job_actions::gone;
 use crate::job_can::{promote_refusal, remove_refusal, retry_refusal};
-use crate::jobs::{self, Question};
+use crate::jobs::{self, Matching, Question};
 use crate::limits::{BULK_AT_ONCE, BULK_JOBS_MAX, LEFT_ALONE_MAX, SAMPLE_ROWS};
 use crate::request::{JobsChosen, JobsQuery};
 use crate::view::{Action, ActionResult, Failure, FailureCode, JobCounts, JobsPreview, LeftAlone, RefusalCode};
@@ -99,21 +99,34 @@ fn bad(message: &str) -> Failure {
     Failure { code: FailureCode::BadRequest, message: message.to_owned() }
 }
 
-/// The ids that a choice means now, and how many it would mean without the bound.
-fn resolve(core: &CoreView<'_>, chosen: &Chosen) -> (Vec<JobId>, bool) {
-    match chosen {
-        Chosen::Ids(ids) => (ids.iter().map(|id| JobId::parse(id)).collect(), false),
-        Chosen::Matching(question) => {
-            let (keys, more) = jobs::matching(core, question, BULK_JOBS_MAX);
-            let known = keys.iter().filter_map(|key| core.engine.job_by_key(*key));
-            (known.map(|job| job.id.clone()).collect(), more)
-        }
+/// The ids that a choice means now, and whether it would mean more without the bound.
+async fn resolve(broker: &BrokerHandle, chosen: Chosen) -> Result<(Vec<JobId>, bool), Failure> {
+    let question = match chosen {
+        Chosen::Ids(ids) => return Ok((ids.iter().map(|id| JobId::parse(id)).collect(), false)),
+        Chosen::Matching(question) => question,
+    };
+    let mut matching = Matching::new(*question, BULK_JOBS_MAX);
+    while !matching.is_done() {
+        matching = look(broker, move |core| matching.step(core)).await?;
     }
+    let Matching { jobs, more, .. } = matching;
+    let ids = look(broker, move |core| {
+        let known = jobs.iter().filter_map(|key| core.engine.job_by_key(*key));
+        known.map(|job| job.id.clone()).collect()
+    });
+    Ok((ids.await?, more))
 }
 
-/// What the action would meet; runs on the core thread.
-pub fn preview(core: &CoreView<'_>, action: BulkAction, chosen: &Chosen) -> JobsPreview {
-    let (ids, more) = resolve(core, chosen);
+/// What the action would meet.
+///
+/// # Errors
+/// The broker does not run.
+pub async fn preview(broker: &BrokerHandle, action: BulkAction, chosen: Chosen) -> Result<JobsPreview, Failure> {
+    let (ids, more) = resolve(broker, chosen).await?;
+    look(broker, move |core| seen(core, action, &ids, more)).await
+}
+
+fn seen(core: &CoreView<'_>, action: BulkAction, ids: &[JobId], more: bool) -> JobsPreview {
     let known: Vec<&Job> = ids.iter().filter_map(|id| core.engine.job(id)).collect();
     let looker = Looker::new(core);
     JobsPreview {
@@ -147,7 +160,7 @@ fn counts(core: &CoreView<'_>, known: &[&Job]) -> JobCounts {
 
 /// Does it.
 pub async fn run(broker: &BrokerHandle, action: BulkAction, chosen: Chosen) -> Outcome {
-    let (ids, _) = look(broker, move |core| resolve(core, &chosen)).await?;
+    let (ids, _) = resolve(broker, chosen).await?;
     let mut changed = 0_u64;
     let mut refused_ids = Vec::new();
     for part in ids.chunks(BULK_AT_ONCE) {

@@ -1,6 +1,6 @@
 //! Custom job ids of unfinished jobs, listed like keys: they are keys too, broker-wide, and end with their job.
 //!
-//! The engine keeps no list of them, so a bounded number of live jobs is looked at.
+//! There can be a million, so a page looks at a bounded number of them.
 
 use crate::filter::{Row, id_is};
 use crate::keys::{Field, Question, strategy};
@@ -11,35 +11,9 @@ use crate::request::KeysSort;
 use crate::view::{KeyCounts, KeyKind, KeyRow, KeysPage};
 use crate::words;
 use onceover_broker::CoreView;
-use onceover_engine::command::StateName;
 use onceover_engine::job::Job;
 use onceover_engine::names::JobKey;
 use onceover_engine::time::Timestamp;
-use onceover_engine::view::JobsQuery;
-
-const LIVE: [StateName; 5] =
-    [StateName::Active, StateName::Prioritized, StateName::Waiting, StateName::Delayed, StateName::WaitingChildren];
-
-/// The live jobs with a custom id, among the first that are looked at.
-fn jobs(core: &CoreView<'_>) -> Vec<JobKey> {
-    let mut found = Vec::new();
-    let mut scanned = 0;
-    for state in LIVE {
-        let query = JobsQuery { state: Some(state), limit: usize::MAX, ..JobsQuery::default() };
-        let page = core.engine.jobs_page(&query, core.now, &mut |job| job.spec.custom_id.is_some());
-        found.extend(page.jobs);
-        scanned += page.scanned;
-        if scanned >= JOB_ID_SCAN_MAX {
-            break;
-        }
-    }
-    found
-}
-
-/// How many there are.
-pub fn count(core: &CoreView<'_>) -> u64 {
-    jobs(core).len() as u64
-}
 
 struct Named<'a> {
     job: &'a Job,
@@ -47,13 +21,19 @@ struct Named<'a> {
     id: String,
 }
 
-/// A page of them; `counts` are the numbers at the chips.
+/// A page of them; `counts` are the numbers at the chips. Only the newest are looked at, from the cursor on where the newest
+/// come first anyway.
 pub fn page(core: &CoreView<'_>, question: &Question, counts: KeyCounts) -> KeysPage {
-    let known = jobs(core).into_iter().filter_map(|key| core.engine.job_by_key(key));
+    let newest_first = !question.window.reverse && is_by_age(question.sort);
+    let after = question.window.after.as_ref().filter(|_| newest_first).map(|place| {
+        let (created_at, _) = place.numbers();
+        (Timestamp(created_at.saturating_neg()), JobKey(place.own()))
+    });
+    let known = core.engine.custom_ids(after).take(JOB_ID_SCAN_MAX);
     let named: Vec<Named<'_>> = known.map(|job| Named { job, now: core.now, id: job.id.to_string() }).collect();
     let accepted = named.iter().filter(|named| question.filter.accepts(*named));
     let rows: Vec<(Rank<'_>, &Named<'_>)> = accepted.map(|named| (named.rank(question.sort), named)).collect();
-    let total = rows.len() as u64;
+    let total = if question.filter.is_empty() { counts.job_ids } else { rows.len() as u64 };
     let (rows, next) = question.window.cut(rows);
     KeysPage {
         revision: core.revision,
@@ -63,6 +43,14 @@ pub fn page(core: &CoreView<'_>, question: &Question, counts: KeyCounts) -> Keys
         total,
         hidden: counts.job_ids.saturating_sub(total),
         counts,
+    }
+}
+
+/// A job id has no window and no counters, so these orders are all the same for it.
+fn is_by_age(sort: KeysSort) -> bool {
+    match sort {
+        KeysSort::Attention | KeysSort::TimeLeft | KeysSort::Collapsed | KeysSort::LastDecision => true,
+        KeysSort::Key | KeysSort::Queue => false,
     }
 }
 

@@ -16,7 +16,7 @@ use onceover_engine::job::{Blob, Job, JobState as Stored};
 use onceover_engine::names::JobKey as Generation;
 use onceover_engine::reply;
 use onceover_engine::time::Timestamp;
-use onceover_engine::view::JobsQuery as EngineQuery;
+use onceover_engine::view::{JobsPage as EnginePage, JobsQuery as EngineQuery, Look};
 use std::cell::Cell;
 use std::sync::Arc;
 
@@ -51,6 +51,8 @@ const FIELDS: Fields<Field> = &[
 pub struct Question {
     filter: Filter<Field>,
     page: EngineQuery,
+    /// Jobs that the pages before this one looked at.
+    looked: u64,
 }
 
 /// Understands a query.
@@ -58,65 +60,141 @@ pub struct Question {
 /// # Errors
 /// The filter has a mistake, or no job can ever be in the state.
 pub fn question(query: &JobsQuery) -> Result<Question, Failure> {
+    let bad = |message: &str| Failure { code: FailureCode::BadRequest, message: message.to_owned() };
     if query.state == Some(JobState::Gone) {
-        let message = "state: no job is gone, only owners of keys are".to_owned();
-        return Err(Failure { code: FailureCode::BadRequest, message });
+        return Err(bad("state: no job is gone, only owners of keys are"));
     }
+    // A cursor says how far the pages before it have looked, then where they ended.
+    let after = query.after.as_deref().map(|after| {
+        let (looked, after) = after.split_once(':')?;
+        Some((looked.parse::<u64>().ok()?, after.to_owned()))
+    });
+    let after = after.map(|after| after.ok_or_else(|| bad("after: not a cursor of this list"))).transpose()?;
+    let (looked, after) = after.map_or((0, None), |(looked, after)| (looked, Some(after)));
     let page = EngineQuery {
         queue: query.queue.as_deref().map(Arc::from),
         state: query.state.and_then(words::state_name),
-        after: query.after.clone(),
+        after,
         limit: (query.limit as usize).min(PAGE_ROWS_MAX),
     };
-    Ok(Question { filter: Filter::parse(&query.filter, FIELDS)?, page })
+    Ok(Question { filter: Filter::parse(&query.filter, FIELDS)?, page, looked })
 }
 
-/// Runs on the core thread.
-pub fn page(core: &CoreView<'_>, question: &Question) -> JobsPage {
-    let budget = Cell::new(SEARCH_BYTES_MAX);
-    let mut accept = |job: &Job| question.filter.accepts(&Known { job, now: core.now, budget: &budget });
-    let counts = chip_counts(core.engine.counts(question.page.queue.as_deref()));
-    let in_all = counts_of(core.engine.counts(None));
-    let in_question = question.page.state.map_or(counts.all, |state| count_of(&counts, words::state_view(Some(state))));
-    let mut note = None;
-    let (keys, next, total) = if question.filter.is_empty() {
-        let found = core.engine.jobs_page(&question.page, core.now, &mut |_| true);
-        (found.jobs, found.next, in_question)
-    } else {
-        let everything = EngineQuery { after: None, limit: usize::MAX, ..question.page.clone() };
-        let matching = core.engine.jobs_page(&everything, core.now, &mut accept);
-        if matching.next.is_some() {
-            let (looked, all) = (count(matching.scanned as u64), count(in_question));
-            note = Some(format!(
-                "Searched {looked} of {all} jobs. Narrow the search by queue or state to reach the others."
-            ));
-        }
-        let found = core.engine.jobs_page(&question.page, core.now, &mut accept);
-        (found.jobs, found.next, matching.jobs.len() as u64)
-    };
-    if question.filter.has_words() && budget.get() == 0 {
-        note.get_or_insert("Not all payloads were searched: there are too many.".to_owned());
+impl Question {
+    fn look(&self, core: &CoreView<'_>, page: &EngineQuery) -> EnginePage {
+        let budget = Cell::new(SEARCH_BYTES_MAX);
+        core.engine.jobs_page(page, core.now, &mut |job| match budget.get() {
+            0 => Look::Stop,
+            _ => Look::take_if(self.filter.accepts(&Known { job, now: core.now, budget: &budget })),
+        })
     }
-    let known = keys.iter().filter_map(|key| core.engine.job_by_key(*key));
+}
+
+/// A page of jobs in the making. A search goes on in steps of bounded work, between which the core serves its clients.
+pub struct Search {
+    question: Question,
+    found: Option<JobsPage>,
+}
+
+impl Search {
+    /// Nothing is found yet.
+    #[must_use]
+    pub fn new(question: Question) -> Search {
+        Search { question, found: None }
+    }
+
+    /// Looks on. Runs on the core thread.
+    #[must_use]
+    pub fn step(mut self, core: &CoreView<'_>) -> Search {
+        let mut page = match self.found.take() {
+            Some(page) => page,
+            None => start(core, &self.question),
+        };
+        let found = self.question.look(core, &self.question.page);
+        let Question { page: rest, looked, .. } = &mut self.question;
+        *looked += found.scanned as u64;
+        rest.limit -= found.jobs.len();
+        page.next = found.next.as_ref().map(|next| format!("{looked}:{next}"));
+        rest.after = found.next;
+        let known = found.jobs.iter().filter_map(|key| core.engine.job_by_key(*key));
+        page.rows.extend(rows(core, known));
+        let of = core.engine.listed_len(rest.queue.as_deref(), rest.state) as u64;
+        let searched = format!("Searched {} of {} jobs.", count((*looked).min(of)), count(of));
+        page.note = (!self.is_done()).then_some(searched);
+        self.found = Some(page);
+        self
+    }
+
+    /// Whether the page is full or the list at its end.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        let rest = &self.question.page;
+        self.question.filter.is_empty() || rest.limit == 0 || rest.after.is_none()
+    }
+
+    /// The page as far as it was found, at least one step after the question.
+    #[must_use]
+    pub fn page(self) -> JobsPage {
+        self.found.expect("a search has made its first step")
+    }
+}
+
+/// A page without rows: its counts. How many match is counted as far as one step reaches.
+fn start(core: &CoreView<'_>, question: &Question) -> JobsPage {
+    let asked = &question.page;
+    let counts = chip_counts(core.engine.counts(asked.queue.as_deref()));
+    let in_question = asked.state.map_or(counts.all, |state| count_of(&counts, words::state_view(Some(state))));
+    let total = if question.filter.is_empty() {
+        in_question
+    } else {
+        let everything = EngineQuery { after: None, limit: usize::MAX, ..asked.clone() };
+        question.look(core, &everything).jobs.len() as u64
+    };
     JobsPage {
         revision: core.revision,
         now: core.now.0,
-        rows: rows(core, known),
-        next: next.filter(|_| question.page.limit > 0),
+        rows: Vec::new(),
+        next: None,
         total,
-        hidden: in_all.saturating_sub(total),
+        hidden: counts_of(core.engine.counts(None)).saturating_sub(total),
         counts,
-        note,
+        note: None,
     }
 }
 
-/// The first jobs that a question means, and whether there are more.
-pub fn matching(core: &CoreView<'_>, question: &Question, max: usize) -> (Vec<Generation>, bool) {
-    let budget = Cell::new(SEARCH_BYTES_MAX);
-    let mut accept = |job: &Job| question.filter.accepts(&Known { job, now: core.now, budget: &budget });
-    let all = EngineQuery { after: None, limit: max, ..question.page.clone() };
-    let found = core.engine.jobs_page(&all, core.now, &mut accept);
-    (found.jobs, found.next.is_some())
+/// Jobs that a question means, in the making.
+pub struct Matching {
+    question: Question,
+    /// Those found.
+    pub jobs: Vec<Generation>,
+    /// Whether there may be more.
+    pub more: bool,
+}
+
+impl Matching {
+    /// At most `max`.
+    #[must_use]
+    pub fn new(mut question: Question, max: usize) -> Matching {
+        question.page = EngineQuery { after: None, limit: max, ..question.page };
+        Matching { question, jobs: Vec::new(), more: true }
+    }
+
+    /// Looks on. Runs on the core thread.
+    #[must_use]
+    pub fn step(mut self, core: &CoreView<'_>) -> Matching {
+        let found = self.question.look(core, &self.question.page);
+        self.question.page.limit -= found.jobs.len();
+        self.jobs.extend(found.jobs);
+        self.more = found.next.is_some();
+        self.question.page.after = found.next;
+        self
+    }
+
+    /// Whether all are found, or as many as were wanted.
+    #[must_use]
+    pub fn is_done(&self) -> bool {
+        !self.more || self.question.page.limit == 0
+    }
 }
 
 /// Counts for chips. What is ready while its queue is paused counts as waiting: it is, only nothing takes it.
@@ -267,3 +345,7 @@ fn job_key(core: &CoreView<'_>, job: &Job) -> Option<JobKey> {
         absorbed: held.map_or(0, |entry| entry.tally.collapsed),
     })
 }
+
+#[cfg(test)]
+#[path = "jobs_tests.rs"]
+mod jobs_tests;

@@ -1,11 +1,15 @@
 //! Every bound of this crate, with its reason. Questions run on the core thread, so each is bounded.
 
+use std::time::Duration;
+
 /// Rows of one page, so that a page is a short pause for the core.
 pub const PAGE_ROWS_MAX: usize = 200;
-/// Bytes of payloads searched for free words by one page of the log or of jobs: some milliseconds.
+/// Bytes of payloads searched for free words in one go: a millisecond or two.
 pub const SEARCH_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Live jobs looked at for custom ids.
-pub const JOB_ID_SCAN_MAX: usize = 20_000;
+/// A search goes on in steps, between which clients are served, for so long; then it says how far it looked.
+pub const SEARCH_TIME_MAX: Duration = Duration::from_millis(300);
+/// Custom ids looked at by one page of them.
+pub const JOB_ID_SCAN_MAX: usize = 10_000;
 /// Newest entries of the log looked at for the adds of one key or job.
 pub const LOG_SCAN_MAX: usize = 50_000;
 /// Newest adds shown with a key.

@@ -43,6 +43,16 @@ impl Place {
         serde_json::to_string(self).expect("numbers and texts are always JSON")
     }
 
+    /// The numbers it is ordered by.
+    pub fn numbers(&self) -> (i64, i64) {
+        self.numbers
+    }
+
+    /// The row's own number.
+    pub fn own(&self) -> u64 {
+        self.own
+    }
+
     fn rank(&self) -> Rank<'_> {
         Rank { numbers: self.numbers, texts: (&self.texts.0, &self.texts.1), own: self.own }
     }

@@ -24,7 +24,7 @@ rows: Array<JobRow>,
  */
 next: string | null, 
 /**
- * Jobs that match.
+ * Jobs that match; with a filter, as far as a first look reaches.
  */
 total: number, 
 /**
@@ -36,6 +36,6 @@ hidden: number,
  */
 counts: JobCounts, 
 /**
- * Said when a search did not look at everything.
+ * How far a search looked that took too long to fill the page; `next` goes on from there.
  */
 note: string | null, };

@@ -18,13 +18,13 @@ pub struct JobsPage {
     pub rows: Vec<JobRow>,
     /// Cursor of the next page; absent at the end.
     pub next: Option<String>,
-    /// Jobs that match.
+    /// Jobs that match; with a filter, as far as a first look reaches.
     pub total: u64,
     /// Jobs that queue, state and filter hide.
     pub hidden: u64,
     /// Numbers at the chips, of the asked queue or of all.
     pub counts: JobCounts,
-    /// Said when a search did not look at everything.
+    /// How far a search looked that took too long to fill the page; `next` goes on from there.
     pub note: Option<String>,
 }
 
