@@ -8,6 +8,7 @@ use crate::job_bulk::{self, BulkAction};
 use crate::jobs::Search;
 use crate::limits::SEARCH_TIME_MAX;
 use crate::overview::{self, Closed};
+use crate::playground::{self, Playgrounds};
 use crate::request::{KeyRef, Request};
 use crate::view::{Changed, Failure, FailureCode, Reply};
 use crate::{adds, clients, job_actions, job_detail, jobs, key_detail, keys, queue_actions, queues};
@@ -20,6 +21,7 @@ use std::time::Instant;
 pub struct Inspector {
     source: Source,
     health: HealthCache,
+    playgrounds: Playgrounds,
 }
 
 #[derive(Clone)]
@@ -32,13 +34,17 @@ impl Inspector {
     /// For a broker, whether it listens or not.
     #[must_use]
     pub fn new(broker: BrokerHandle) -> Inspector {
-        Inspector { source: Source::Broker(broker), health: HealthCache::default() }
+        Inspector::of(Source::Broker(broker))
     }
 
     /// For a host whose broker could not be opened: the overview says why, everything else is `NotRunning`.
     #[must_use]
     pub fn closed(closed: Closed) -> Inspector {
-        Inspector { source: Source::Closed(Box::new(closed)), health: HealthCache::default() }
+        Inspector::of(Source::Closed(Box::new(closed)))
+    }
+
+    fn of(source: Source) -> Inspector {
+        Inspector { source, health: HealthCache::default(), playgrounds: Playgrounds::default() }
     }
 
     /// Carries out one request.
@@ -61,6 +67,13 @@ impl Inspector {
     }
 
     async fn answer(&self, request: Request) -> Result<Reply, Failure> {
+        let request = match request {
+            Request::Scenarios => return Ok(Reply::Scenarios(playground::scenarios())),
+            Request::Playground { session, act } => {
+                return self.playgrounds.act(&session, act, Instant::now()).map(Reply::Playground);
+            }
+            request => request,
+        };
         let broker = match (&self.source, &request) {
             (Source::Closed(closed), Request::Overview) => {
                 return Ok(Reply::Overview(Box::new(overview::of_closed(closed))));
@@ -173,7 +186,9 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::JobData { .. }
         | Request::JobsPreview { .. }
         | Request::Queues
-        | Request::Clients => unreachable!("questions are answered before actions are looked at"),
+        | Request::Clients
+        | Request::Scenarios
+        | Request::Playground { .. } => unreachable!("questions are answered before actions are looked at"),
     };
     Ok(Reply::Action(Box::new(result)))
 }

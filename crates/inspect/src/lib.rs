@@ -27,6 +27,7 @@ mod limits;
 mod order;
 mod overview;
 mod payload;
+mod playground;
 mod queue_actions;
 mod queues;
 mod record;

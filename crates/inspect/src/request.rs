@@ -8,6 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::view::{Action, JobState};
 
+pub use crate::playground::scenario::{
+    LaneSpec, LaneStrategy, Scenario, ScriptAct, ScriptStep, WorkerMove, WorkerSpec,
+};
+
 /// One question or action of the window. A failed request is answered with `view::Failure` instead of its view.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export))]
@@ -153,6 +157,73 @@ pub enum Request {
     },
     /// Tries the configured port once more. Answer: `ActionResult`.
     RetryPort,
+
+    /// The scenarios that come with the playground. Answer: `ScenariosView`. Works without a running broker.
+    Scenarios,
+    /// Looks at a window's own run in the playground, or does something in it. Answer: `PlaygroundView`. Works without a
+    /// running broker and touches none.
+    Playground {
+        /// The window's name for its run, 1 to 64 characters; one that is not known is made.
+        session: String,
+        /// What to do.
+        act: PlaygroundAct,
+    },
+}
+
+/// What a window does in its run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(tag = "do", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum PlaygroundAct {
+    /// Only looks.
+    Look {
+        /// The revision that the window has; the content is left out when it is still that.
+        since: Option<u64>,
+    },
+    /// Takes another scenario and goes to its start.
+    Load {
+        /// The scenario.
+        scenario: Scenario,
+    },
+    /// The same from the text of a file.
+    Open {
+        /// JSON, at most 256 KiB.
+        text: String,
+    },
+    /// Starts, goes on, or starts anew after the end.
+    Run,
+    /// Stops the clock.
+    Pause,
+    /// Goes to the next thing that happens.
+    Step,
+    /// Back to the start.
+    Reset,
+    /// Sets how fast the clock goes.
+    Speed {
+        /// 1, 2 or 5.
+        speed: u32,
+    },
+    /// One add, into every lane at the same instant.
+    Add {
+        /// Version of its data; absent for the next one.
+        v: Option<u32>,
+        /// Another key or job id than the scenario's.
+        key: Option<String>,
+        /// Another queue than the scenario's.
+        queue: Option<String>,
+    },
+    /// A worker does something.
+    Work {
+        /// In this lane, from 0; absent for all.
+        lane: Option<u8>,
+        /// What it does.
+        what: WorkerMove,
+    },
+    /// Changes how jobs are worked on, without a new start.
+    SetWorker {
+        /// From now on.
+        worker: WorkerSpec,
+    },
 }
 
 /// Which adds to list.

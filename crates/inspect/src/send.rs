@@ -41,7 +41,9 @@ pub fn add(new: &NewAdd) -> Result<Add, String> {
     Ok(Add { spec: Arc::new(spec), data: data(&new.data_text)? })
 }
 
-fn check_queue(queue: &str) -> Result<(), String> {
+/// # Errors
+/// Why the queue cannot be called that.
+pub fn check_queue(queue: &str) -> Result<(), String> {
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':');
     if queue.is_empty() {
         Err("Queue name is required".to_owned())

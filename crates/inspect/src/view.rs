@@ -7,6 +7,7 @@
 mod adds;
 mod jobs;
 mod keys;
+mod playground;
 mod system;
 
 use serde::{Deserialize, Serialize};
@@ -18,6 +19,10 @@ pub use jobs::{
 pub use keys::{
     Attention, AttentionCode, KeyCounts, KeyDetail, KeyKind, KeyRow, KeyWorker, KeysPage, LastDecision, ReleasePreview,
     Severity, Strategy,
+};
+pub use playground::{
+    LaneAdd, LaneEnd, LaneEnding, LaneFigures, LaneJob, LaneKey, LaneSpan, LaneView, PlayClock, PlayLine, PlayRun,
+    PlaygroundView, ScenariosView,
 };
 pub use system::{
     BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Overview, ProtocolProblem,
@@ -50,6 +55,10 @@ pub enum Reply {
     Queues(QueuesView),
     /// To `Clients`.
     Clients(ClientsView),
+    /// To `Scenarios`.
+    Scenarios(ScenariosView),
+    /// To `Playground`.
+    Playground(PlaygroundView),
     /// To every action.
     Action(Box<ActionResult>),
     /// To `JobData`.

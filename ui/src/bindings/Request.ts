@@ -7,6 +7,7 @@ import type { JobsQuery } from "./JobsQuery";
 import type { KeyRef } from "./KeyRef";
 import type { KeysQuery } from "./KeysQuery";
 import type { NewAdd } from "./NewAdd";
+import type { PlaygroundAct } from "./PlaygroundAct";
 
 /**
  * One question or action of the window. A failed request is answered with `view::Failure` instead of its view.
@@ -127,4 +128,12 @@ queue: string, } | { "type": "sendAdd" } & NewAdd | { "type": "usePort",
 /**
  * TCP port, 1 to 65535.
  */
-port: number, } | { "type": "retryPort" };
+port: number, } | { "type": "retryPort" } | { "type": "scenarios" } | { "type": "playground", 
+/**
+ * The window's name for its run, 1 to 64 characters; one that is not known is made.
+ */
+session: string, 
+/**
+ * What to do.
+ */
+act: PlaygroundAct, };

@@ -12,9 +12,11 @@ import type { JobsPreview } from '../bindings/JobsPreview';
 import type { KeyDetail } from '../bindings/KeyDetail';
 import type { KeysPage } from '../bindings/KeysPage';
 import type { Overview } from '../bindings/Overview';
+import type { PlaygroundView } from '../bindings/PlaygroundView';
 import type { QueuesView } from '../bindings/QueuesView';
 import type { ReleasePreview } from '../bindings/ReleasePreview';
 import type { Request } from '../bindings/Request';
+import type { ScenariosView } from '../bindings/ScenariosView';
 import type { Text } from '../bindings/Text';
 
 interface Reads {
@@ -30,6 +32,8 @@ interface Reads {
   jobsPreview: JobsPreview;
   queues: QueuesView;
   clients: ClientsView;
+  scenarios: ScenariosView;
+  playground: PlaygroundView;
 }
 
 /** The answer to a request. Whatever is not a read is an action. */
