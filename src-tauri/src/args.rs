@@ -3,7 +3,9 @@
 
 use onceover_broker::config::{
     BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_dedup_window, parse_host, parse_port,
+    tls_files,
 };
+use onceover_broker::tls::NamedFile;
 use std::path::PathBuf;
 
 /// Shown by `--help`.
@@ -15,10 +17,13 @@ Usage: onceover [FLAGS]
   --host ADDR          Address for clients [127.0.0.1]. Any other than loopback needs AUTH_TOKENS.
   --port PORT          Port for clients [6789]; 0 = any free one.
   --data FOLDER        Folder that holds the jobs, in the file onceover.db [the account's data folder].
+  --tls-cert FILE      Clients must speak TLS: the certificate, and those that vouch for it, in PEM form.
+  --tls-key FILE       Its private key in PEM form.
   --dedup-window WHEN  ttl: a deduplication window lasts until its end. until-done: it ends with its job. [ttl]
   --help, --version
 
-Environment (flags win): TCP_PORT, HOST, BUNQUEUE_DATA_PATH or DATA_PATH (the data file itself), AUTH_TOKENS, RUST_LOG.
+Environment (flags win): TCP_PORT, HOST, BUNQUEUE_DATA_PATH or DATA_PATH (the data file itself), AUTH_TOKENS,
+TLS_CERT_FILE and TLS_KEY_FILE (as --tls-cert and --tls-key), RUST_LOG.
 
 The exit code is 0 after the window was closed, 1 after a failure, 2 for wrong usage, 4 when the data folder is in use.
 ";
@@ -76,6 +81,7 @@ pub fn parse(
 ) -> Result<Action, UsageError> {
     let environment = Environment::read(&lookup)?;
     let (mut host, mut port, mut folder, mut window) = (environment.host, environment.tcp_port, None, None);
+    let (mut tls_cert, mut tls_key) = (environment.tls_cert, environment.tls_key);
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let (name, inline) = match arg.split_once('=') {
@@ -89,6 +95,8 @@ pub fn parse(
             "--host" => host = Some(parse_host("--host", &value()?)?),
             "--port" => port = Some(parse_port("--port", &value()?)?),
             "--data" => folder = Some(PathBuf::from(value()?)),
+            "--tls-cert" => tls_cert = Some(NamedFile { setting: "--tls-cert", path: PathBuf::from(value()?) }),
+            "--tls-key" => tls_key = Some(NamedFile { setting: "--tls-key", path: PathBuf::from(value()?) }),
             "--dedup-window" => window = Some(parse_dedup_window("--dedup-window", &value()?)?),
             _ => return Err(UsageError::Unknown(arg)),
         }
@@ -103,6 +111,7 @@ pub fn parse(
         host: host.unwrap_or(defaults.host),
         port: port.unwrap_or(defaults.port),
         auth_tokens: environment.auth_tokens,
+        tls: tls_files(tls_cert, tls_key)?,
         dedup_window: window.unwrap_or(defaults.dedup_window),
         ..defaults
     })))

@@ -38,7 +38,11 @@ impl Desk {
             }
             Err(error @ StartError::DataInUse(_)) => Err(OpenError::InUse(error)),
             Err(
-                error @ (StartError::Data(_) | StartError::Rows(_) | StartError::Listen(_) | StartError::System(_)),
+                error @ (StartError::Data(_)
+                | StartError::Rows(_)
+                | StartError::Listen(_)
+                | StartError::Tls(_)
+                | StartError::System(_)),
             ) => {
                 tracing::error!("{error}");
                 let closed = Closed { message: error.to_string(), addr, data_file, at: now_ms() };

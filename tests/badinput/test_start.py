@@ -60,6 +60,15 @@ def prints(folder):
     return {path: hashlib.sha256(open(path, "rb").read()).hexdigest() for path in sorted(glob.glob(folder + "/**", recursive=True)) if os.path.isfile(path)}
 
 
+def certificate(cert, key):
+    """A certificate for localhost and 127.0.0.1 that vouches for itself, and its key."""
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", cert],
+        check=True, stdin=subprocess.DEVNULL, capture_output=True,
+    )
+
+
 def data_file(folder):
     found = [path for path in glob.glob(folder + "/*") if path.endswith((".db", ".sqlite", ".sqlite3"))]
     same(len(found), 1)
@@ -103,6 +112,34 @@ def wrong_environment():
     code, text = run("--no-ui", env={"TCP_PORT": "many"})
     same(code, 2)
     contains(text, "TCP_PORT", "many")
+
+
+@checks
+def tls_files():
+    """TLS files that cannot be used are named with their setting, before the data is touched"""
+    with Folder() as folder:
+        path = lambda name: os.path.join(folder, name)  # noqa: E731
+        certificate(path("cert.pem"), path("key.pem"))
+        certificate(path("other.pem"), path("other-key.pem"))
+        with open(path("notes.txt"), "w", encoding="utf-8") as file:
+            file.write("dear diary")
+        code, text = run("--no-ui", "--tls-cert", path("cert.pem"))
+        same(code, 2)
+        contains(text, "--tls-cert", "--tls-key")
+        code, text = run("--no-ui", env={"TLS_KEY_FILE": path("key.pem")})
+        same(code, 2)
+        contains(text, "TLS_KEY_FILE", "TLS_CERT_FILE")
+        for cert, key, *parts in [
+            ("gone.pem", "key.pem", "gone.pem", "TLS_CERT_FILE", "No such file"),
+            ("cert.pem", "gone.pem", "gone.pem", "TLS_KEY_FILE", "No such file"),
+            ("notes.txt", "key.pem", "notes.txt", "TLS_CERT_FILE", "BEGIN CERTIFICATE"),
+            ("cert.pem", "notes.txt", "notes.txt", "TLS_KEY_FILE", "BEGIN PRIVATE KEY"),
+            ("cert.pem", "other-key.pem", "cert.pem", "other-key.pem", "TLS_CERT_FILE", "TLS_KEY_FILE", "does not belong"),
+        ]:
+            env = {"TLS_CERT_FILE": path(cert), "TLS_KEY_FILE": path(key)}
+            code, text = run("--port", str(free_port()), "--no-ui", "--data", path("data"), env=env)
+            refused(code, text, *parts)
+            assert not os.path.exists(path("data")), "the data folder was made"
 
 
 @checks

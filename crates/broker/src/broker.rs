@@ -13,6 +13,7 @@ use crate::inbox::{Inbox, Message};
 use crate::limits::STOP_TIMEOUT;
 use crate::process;
 use crate::server::Door;
+use crate::tls;
 use crate::watch::{Hints, pass_on};
 use onceover_engine::EngineConfig;
 use onceover_store::{SqliteStore, Storage};
@@ -45,6 +46,8 @@ impl Broker {
     /// # Errors
     /// The file is in use, cannot be used, or the system gives no threads.
     pub fn open(config: BrokerConfig) -> Result<Broker, StartError> {
+        // Before the data is touched.
+        config.tls.as_ref().map(tls::acceptor).transpose()?;
         let store = SqliteStore::open(&config.data.file())?;
         let file = store.file().to_owned();
         Broker::with_storage(config, store, file)
@@ -59,6 +62,7 @@ impl Broker {
         storage: S,
         file: PathBuf,
     ) -> Result<Broker, StartError> {
+        let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
         let core = Core::open(storage, engine_config(&config), random_seed(), wall_now())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(NET_THREADS)
@@ -68,7 +72,7 @@ impl Broker {
             .map_err(StartError::System)?;
         let (inbox, messages) = Inbox::new();
         let (wanted, found) = process::channel();
-        let door = Arc::new(Door::new(inbox.clone(), config.auth_tokens.as_slice().into(), wanted));
+        let door = Arc::new(Door::new(inbox.clone(), config.auth_tokens.as_slice().into(), tls, wanted));
         let hints = Arc::new(Hints::default());
         let (sender, receiver) = watch::channel(0);
         runtime.spawn(pass_on(Arc::clone(&hints), sender));

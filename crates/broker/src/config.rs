@@ -3,6 +3,7 @@
 //! The names are bunqueue's, where the meaning is the same, so that scripts written for a bunqueue server start this
 //! broker instead. Nothing here reads the environment itself: the host passes a lookup, which tests replace.
 
+use crate::tls::{NamedFile, TlsFiles};
 pub use onceover_engine::dedup::DedupWindow;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -24,6 +25,8 @@ pub struct BrokerConfig {
     pub data: DataPlace,
     /// Clients must know one of these; none = everybody may connect.
     pub auth_tokens: Vec<String>,
+    /// Clients must speak TLS; none = they speak plainly.
+    pub tls: Option<TlsFiles>,
     /// Whether a deduplication window outlives its owner.
     pub dedup_window: DedupWindow,
     /// Completed jobs kept.
@@ -62,6 +65,7 @@ impl BrokerConfig {
             port: PORT_DEFAULT,
             data,
             auth_tokens: Vec::new(),
+            tls: None,
             dedup_window: engine.dedup_window,
             completed_max: engine.completed_max,
             failed_max: engine.failed_max,
@@ -88,6 +92,10 @@ pub struct Environment {
     pub data_file: Option<PathBuf>,
     /// `AUTH_TOKENS`, separated by commas.
     pub auth_tokens: Vec<String>,
+    /// `TLS_CERT_FILE`.
+    pub tls_cert: Option<NamedFile>,
+    /// `TLS_KEY_FILE`.
+    pub tls_key: Option<NamedFile>,
 }
 
 /// A setting that cannot be used.
@@ -118,13 +126,12 @@ pub enum ConfigError {
         value: String,
     },
     /// Encrypted connections were asked for; going on without them would be worse than not starting.
-    #[error(
-        "{name} is set, but TLS is not supported by this version. Unset it, and put a proxy that speaks TLS in front if \
-         clients come from other machines."
-    )]
-    Tls {
-        /// The setting.
-        name: &'static str,
+    #[error("{given} is set, but {missing} is not. TLS needs a certificate and its key, so set both or neither.")]
+    HalfTls {
+        /// The setting that is there.
+        given: &'static str,
+        /// The one that is not.
+        missing: &'static str,
     },
 }
 
@@ -135,9 +142,7 @@ impl Environment {
     /// A value that cannot be used.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Environment, ConfigError> {
         let get = |name: &str| lookup(name).filter(|value| !value.is_empty());
-        if let Some(name) = ["TLS_CERT_FILE", "TLS_KEY_FILE"].into_iter().find(|name| get(name).is_some()) {
-            return Err(ConfigError::Tls { name });
-        }
+        let file = |setting| get(setting).map(|path| NamedFile { setting, path: PathBuf::from(path) });
         let port = |name| get(name).map(|value| parse_port(name, &value)).transpose();
         let tokens = get("AUTH_TOKENS").unwrap_or_default();
         Ok(Environment {
@@ -151,6 +156,8 @@ impl Environment {
                 .filter(|token| !token.is_empty())
                 .map(str::to_owned)
                 .collect(),
+            tls_cert: file("TLS_CERT_FILE"),
+            tls_key: file("TLS_KEY_FILE"),
         })
     }
 }
@@ -183,6 +190,27 @@ pub fn parse_dedup_window(name: &'static str, value: &str) -> Result<DedupWindow
         "ttl" => Ok(DedupWindow::Ttl),
         "until-done" => Ok(DedupWindow::UntilDone),
         _ => Err(ConfigError::DedupWindow { name, value: value.to_owned() }),
+    }
+}
+
+/// Both files, or neither. A flag has won over its environment name before.
+///
+/// # Errors
+/// One without the other.
+pub fn tls_files(cert: Option<NamedFile>, key: Option<NamedFile>) -> Result<Option<TlsFiles>, ConfigError> {
+    let half = |given: NamedFile, missing| Err(ConfigError::HalfTls { given: given.setting, missing });
+    let of_flags = |file: &NamedFile| file.setting.starts_with("--");
+    match (cert, key) {
+        (None, None) => Ok(None),
+        (Some(cert), Some(key)) => Ok(Some(TlsFiles { cert, key })),
+        (Some(cert), None) => {
+            let missing = if of_flags(&cert) { "--tls-key" } else { "TLS_KEY_FILE" };
+            half(cert, missing)
+        }
+        (None, Some(key)) => {
+            let missing = if of_flags(&key) { "--tls-cert" } else { "TLS_CERT_FILE" };
+            half(key, missing)
+        }
     }
 }
 

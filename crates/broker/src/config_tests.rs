@@ -15,6 +15,8 @@ fn every_name_is_read() {
         ("BUNQUEUE_DATA_PATH", "/a/jobs.db"),
         ("DATA_PATH", "/b/jobs.db"),
         ("AUTH_TOKENS", "one, two,,"),
+        ("TLS_CERT_FILE", "c.pem"),
+        ("TLS_KEY_FILE", "k.pem"),
     ]);
     let expected = Environment {
         tcp_port: Some(7000),
@@ -22,6 +24,8 @@ fn every_name_is_read() {
         host: Some("0.0.0.0".parse().unwrap()),
         data_file: Some("/a/jobs.db".into()),
         auth_tokens: vec!["one".to_owned(), "two".to_owned()],
+        tls_cert: Some(NamedFile { setting: "TLS_CERT_FILE", path: "c.pem".into() }),
+        tls_key: Some(NamedFile { setting: "TLS_KEY_FILE", path: "k.pem".into() }),
     };
     assert_eq!(environment, Ok(expected));
 }
@@ -40,15 +44,26 @@ fn values_that_cannot_be_used_are_named() {
         ("TCP_PORT", "65536", "TCP_PORT must be a port number from 0 to 65535, not \"65536\"."),
         ("HTTP_PORT", "x", "HTTP_PORT must be a port number from 0 to 65535, not \"x\"."),
         ("HOST", "example.org", "HOST must be an IP address or localhost, not \"example.org\"."),
-        (
-            "TLS_KEY_FILE",
-            "key.pem",
-            "TLS_KEY_FILE is set, but TLS is not supported by this version. Unset it, and put a proxy that speaks TLS in \
-             front if clients come from other machines.",
-        ),
     ];
     for (name, value, text) in cases {
         assert_eq!(read(&[(name, value)]).unwrap_err().to_string(), text);
+    }
+}
+
+#[test]
+fn tls_takes_both_files_or_none() {
+    let named = |setting| Some(NamedFile { setting, path: "x.pem".into() });
+    let text =
+        |cert, key| tls_files(cert, key).map_or_else(|error| error.to_string(), |files| files.is_some().to_string());
+    assert_eq!(text(None, None), "false");
+    assert_eq!(text(named("--tls-cert"), named("TLS_KEY_FILE")), "true");
+    for (cert, key, start) in [
+        (named("--tls-cert"), None, "--tls-cert is set, but --tls-key is not."),
+        (named("TLS_CERT_FILE"), None, "TLS_CERT_FILE is set, but TLS_KEY_FILE is not."),
+        (None, named("--tls-key"), "--tls-key is set, but --tls-cert is not."),
+        (None, named("TLS_KEY_FILE"), "TLS_KEY_FILE is set, but TLS_CERT_FILE is not."),
+    ] {
+        assert!(text(cert.clone(), key.clone()).starts_with(start), "{}", text(cert, key));
     }
 }
 

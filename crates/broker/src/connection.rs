@@ -20,11 +20,11 @@ use std::collections::HashMap;
 use std::slice::Iter;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
+use tokio_rustls::server::TlsStream;
 
 /// What a connection needs besides its socket.
 pub struct Session {
@@ -46,6 +46,35 @@ impl Session {
     }
 }
 
+/// What a connection runs over. A trait and not a choice at run time, so that a plain connection pays nothing for TLS.
+pub trait Socket: AsyncRead + AsyncWrite + Unpin + Send {
+    /// Both directions, to be used at the same time.
+    fn halves(&mut self) -> (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send);
+
+    /// The connection below.
+    fn tcp(&self) -> &TcpStream;
+}
+
+impl Socket for TcpStream {
+    fn halves(&mut self) -> (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send) {
+        self.split()
+    }
+
+    fn tcp(&self) -> &TcpStream {
+        self
+    }
+}
+
+impl Socket for TlsStream<TcpStream> {
+    fn halves(&mut self) -> (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send) {
+        tokio::io::split(self)
+    }
+
+    fn tcp(&self) -> &TcpStream {
+        self.get_ref().0
+    }
+}
+
 /// Why reading ended.
 #[derive(Debug, PartialEq, Eq)]
 enum ReadEnd {
@@ -63,9 +92,9 @@ struct Pending {
 }
 
 /// Serves a client until its connection ends.
-pub async fn serve(mut socket: TcpStream, session: Session) {
+pub async fn serve(mut socket: impl Socket, session: Session) {
     // Without this an answer waits for the acknowledgement of the one before. An error means that the client is gone.
-    let _ = socket.set_nodelay(true);
+    let _ = socket.tcp().set_nodelay(true);
     let (line, end) = Line::new();
     let conn = session.client.conn;
     if session.inbox.send(Message::Connected { client: Arc::clone(&session.client), line }).is_err() {
@@ -82,8 +111,8 @@ pub async fn serve(mut socket: TcpStream, session: Session) {
 }
 
 /// Both directions. True when we close and the client should still get what was written.
-async fn exchange(socket: &mut TcpStream, session: &Session, end: LineEnd) -> bool {
-    let (read, write) = socket.split();
+async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> bool {
+    let (read, write) = socket.halves();
     let pending = Mutex::new(Pending::default());
     let fill = Arc::clone(&end.fill);
     let mut reading = std::pin::pin!(read_loop(read, session, &pending));
@@ -101,7 +130,7 @@ async fn exchange(socket: &mut TcpStream, session: &Session, end: LineEnd) -> bo
     }
 }
 
-async fn read_loop(mut socket: ReadHalf<'_>, session: &Session, pending: &Mutex<Pending>) -> ReadEnd {
+async fn read_loop(mut socket: impl AsyncRead + Unpin, session: &Session, pending: &Mutex<Pending>) -> ReadEnd {
     let mut decoder = FrameDecoder::new();
     let mut gate = Gate::new(Arc::clone(&session.tokens));
     loop {
@@ -158,7 +187,7 @@ async fn forward(
                     frames.push(admit(gate, payload, pending));
                 }
                 NextFrame::Oversize { payload_bytes } => {
-                    frames.push(gate.oversize(payload_bytes));
+                    frames.push(gate.oversize(payload_bytes, decoder.buffer()));
                     break true;
                 }
                 NextFrame::Incomplete => break false,
@@ -187,7 +216,7 @@ fn admit(gate: &mut Gate, payload: &[u8], pending: &Mutex<Pending>) -> Frame {
 }
 
 /// Writes what the core sends. True when it ended because the core closes the connection, false when the socket failed.
-async fn write_loop(mut socket: WriteHalf<'_>, mut end: LineEnd, pending: &Mutex<Pending>) -> bool {
+async fn write_loop(mut socket: impl AsyncWrite + Unpin, mut end: LineEnd, pending: &Mutex<Pending>) -> bool {
     let mut encoded = BytesMut::new();
     let mut unsent = 0;
     while let Some(mut batch) = end.batches.recv().await {
@@ -199,7 +228,7 @@ async fn write_loop(mut socket: WriteHalf<'_>, mut end: LineEnd, pending: &Mutex
                 if encoded.len() < WRITE_BYTES && !close {
                     continue;
                 }
-                if socket.write_all(&encoded).await.is_err() {
+                if write(&mut socket, &encoded).await.is_err() {
                     return false;
                 }
                 encoded.clear();
@@ -212,7 +241,7 @@ async fn write_loop(mut socket: WriteHalf<'_>, mut end: LineEnd, pending: &Mutex
             let Ok(next) = end.batches.try_recv() else { break };
             batch = next;
         }
-        if socket.write_all(&encoded).await.is_err() {
+        if write(&mut socket, &encoded).await.is_err() {
             return false;
         }
         encoded.clear();
@@ -222,6 +251,12 @@ async fn write_loop(mut socket: WriteHalf<'_>, mut end: LineEnd, pending: &Mutex
         }
     }
     true
+}
+
+/// TLS keeps a record back until it is flushed; a plain socket has nothing to flush.
+async fn write(socket: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> std::io::Result<()> {
+    socket.write_all(bytes).await?;
+    socket.flush().await
 }
 
 /// Appends frames until a write is due. Returns whether the connection is to be closed now, and the weight so far.
@@ -253,7 +288,7 @@ fn encode(
 
 /// Closes so that the client gets what was written: a socket closed with unread bytes in it is reset, and a reset makes
 /// the client's system drop what it has not read yet.
-pub async fn last_words(socket: &mut TcpStream) {
+pub async fn last_words(socket: &mut (impl AsyncRead + AsyncWrite + Unpin)) {
     let until_gone = async {
         if socket.shutdown().await.is_err() {
             return;

@@ -1,5 +1,6 @@
 //! What can keep a broker from starting, listening or going on. Texts are for people: cause, consequence, next step.
 
+use crate::tls::TlsError;
 use onceover_store::StoreError;
 use std::net::SocketAddr;
 
@@ -18,6 +19,9 @@ pub enum StartError {
     /// No address to serve clients on.
     #[error(transparent)]
     Listen(#[from] ListenError),
+    /// No TLS with the files that were named.
+    #[error(transparent)]
+    Tls(#[from] TlsError),
     /// The system gives no threads.
     #[error("cannot start a thread: {0}. Close other programs, then start again.")]
     System(std::io::Error),

@@ -56,11 +56,20 @@ impl Gate {
         Admitted { frame, req_id: decoded.req_id, protocol2: decoded.protocol2 }
     }
 
-    /// The answer to a frame that is too large to be read.
-    pub fn oversize(&mut self, payload_bytes: u32) -> Frame {
+    /// The answer to a frame that is too large to be read; `start` is the header and what came behind it.
+    pub fn oversize(&mut self, payload_bytes: u32, start: &[u8]) -> Frame {
         let text = oversize_error(payload_bytes);
-        let problem =
-            Problem { label: "frame too large", text: text.clone(), bytes: payload_bytes.to_be_bytes().into() };
+        // Other protocols on our port look like a very large frame; the window says what they are.
+        let (label, words) = match &payload_bytes.to_be_bytes() {
+            [0x16, 0x03, ..] => {
+                ("TLS", "The client speaks TLS, but this broker has no certificate. Name one, or switch TLS off there.")
+            }
+            b"GET " | b"POST" | b"HEAD" | b"PUT " | b"OPTI" => {
+                ("HTTP", "The client speaks HTTP, but this is the port for SDKs. The window has a port of its own.")
+            }
+            _ => ("frame too large", text.as_str()),
+        };
+        let problem = Problem { label, text: words.to_owned(), bytes: start_of(start) };
         let ask = refuse(text, Some(problem));
         Frame { request: self.next_request(), cmd: None, ask }
     }

@@ -88,5 +88,23 @@ fn frames_are_counted_from_zero_and_only_their_start_is_kept() {
         let Ask::Refuse(refusal) = frame.ask else { panic!("a broken frame was accepted") };
         assert_eq!(refusal.problem.map(|problem| problem.bytes.len()), Some(PROBLEM_FRAME_BYTES_MAX));
     }
-    assert_eq!(gate.oversize(u32::MAX).request, 3);
+    assert_eq!(gate.oversize(u32::MAX, &[0xff; 4]).request, 3);
+}
+
+#[test]
+fn other_protocols_are_recognised() {
+    for (start, label) in [
+        (&b"\x16\x03\x01\x02\x00\x01"[..], "TLS"),
+        (b"GET / HTTP/1.1\r\n", "HTTP"),
+        (b"POST /rpc HTTP/1.1\r\n", "HTTP"),
+        (b"\xff\xff\xff\xff\x81", "frame too large"),
+    ] {
+        let header = *start.first_chunk().expect("a header");
+        let Ask::Refuse(refusal) = gate(&[]).oversize(u32::from_be_bytes(header), start).ask else {
+            panic!("it was accepted")
+        };
+        assert!(refusal.text.starts_with("Frame too large: "), "what is answered stays the same");
+        let problem = refusal.problem.expect("a problem");
+        assert_eq!((problem.label, &problem.bytes[..]), (label, start));
+    }
 }

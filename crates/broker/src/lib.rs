@@ -27,6 +27,7 @@ mod rate;
 pub mod secret;
 mod server;
 mod subscribers;
+pub mod tls;
 mod watch;
 mod weight;
 

@@ -18,6 +18,8 @@ pub const CONNECTIONS_MAX: usize = 1_024;
 pub const BACKLOG_MAX: u32 = 1_024;
 /// Silence in the middle of a frame after which the connection is closed; an idle connection may stay for ever.
 pub const PARTIAL_FRAME_TIMEOUT: Duration = Duration::from_secs(60);
+/// How long a client's TLS handshake may take.
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
 /// How long the last answer of a connection that we close may take to leave, and how long its rest is read away.
 pub const LAST_WORDS_TIMEOUT: Duration = Duration::from_secs(2);
 /// How long after its end a connection's jobs are released. Long enough that a worker which is killed together with the

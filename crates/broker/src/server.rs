@@ -6,6 +6,7 @@ use crate::error::ListenError;
 use crate::inbox::{Inbox, Message, Problem};
 use crate::limits::{BACKLOG_MAX, CONNECTIONS_MAX};
 use crate::process::Wanted;
+use crate::tls::{NoTls, handshake};
 use bytes::BytesMut;
 use onceover_engine::names::ConnId;
 use onceover_wire::encode::encode_error;
@@ -18,6 +19,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc::UnboundedSender;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio_rustls::TlsAcceptor;
 
 /// Pause after a failed accept: the system is out of descriptors, and trying at once would only keep it busy.
 const AFTER_FAILED_ACCEPT: Duration = Duration::from_millis(100);
@@ -30,6 +32,8 @@ pub struct Door {
     pub inbox: Inbox,
     /// Secrets that open the door; none = open.
     pub tokens: Arc<[String]>,
+    /// Clients must speak TLS; none = they speak plainly.
+    pub tls: Option<TlsAcceptor>,
     /// Where clients go whose program is wanted.
     pub wanted: UnboundedSender<Wanted>,
     room: Arc<Semaphore>,
@@ -39,9 +43,9 @@ pub struct Door {
 impl Door {
     /// A door without connections.
     #[must_use]
-    pub fn new(inbox: Inbox, tokens: Arc<[String]>, wanted: UnboundedSender<Wanted>) -> Door {
+    pub fn new(inbox: Inbox, tokens: Arc<[String]>, tls: Option<TlsAcceptor>, wanted: UnboundedSender<Wanted>) -> Door {
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        Door { inbox, tokens, wanted, room, conns_ever: AtomicU64::new(0) }
+        Door { inbox, tokens, tls, wanted, room, conns_ever: AtomicU64::new(0) }
     }
 
     /// Whether a connection is still there.
@@ -113,8 +117,26 @@ fn admit(socket: TcpStream, peer: SocketAddr, door: &Arc<Door>) {
 }
 
 async fn serve_in(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, place: OwnedSemaphorePermit) {
-    serve(socket, Session::new(client, door.inbox.clone(), Arc::clone(&door.tokens))).await;
+    let session = Session::new(Arc::clone(&client), door.inbox.clone(), Arc::clone(&door.tokens));
+    match &door.tls {
+        None => serve(socket, session).await,
+        Some(tls) => match handshake(tls, socket).await {
+            Ok(socket) => serve(socket, session).await,
+            Err(refused) => no_tls(refused, client, &door.inbox).await,
+        },
+    }
     drop(place);
+}
+
+async fn no_tls(NoTls { problem, socket }: NoTls, client: Arc<Client>, inbox: &Inbox) {
+    if let Some(problem) = problem {
+        tracing::warn!(peer = %client.peer, "{}", problem.text);
+        // When the core has ended there is no window to show it.
+        let _ = inbox.send(Message::Problem(client, problem));
+    }
+    if let Some(mut socket) = socket {
+        last_words(&mut socket).await;
+    }
 }
 
 async fn turn_away(mut socket: TcpStream, client: Arc<Client>, inbox: Inbox) {

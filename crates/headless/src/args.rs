@@ -1,10 +1,12 @@
 //! The command line, together with the environment: what `onceoverd` is to do.
 //!
-//! Flags win over the environment. Parsed by hand: eight flags do not pay for a library.
+//! Flags win over the environment. Parsed by hand: ten flags do not pay for a library.
 
 use onceover_broker::config::{
     BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_dedup_window, parse_host, parse_port,
+    tls_files,
 };
+use onceover_broker::tls::NamedFile;
 use std::path::PathBuf;
 
 /// Port of the window's door when nothing else is said.
@@ -21,6 +23,8 @@ Usage: onceoverd [FLAGS]
   --ui-port PORT       Port of the window in a browser, on 127.0.0.1 only [6790, else any free one]; 0 = any free one.
   --no-ui              No window in a browser.
   --data FOLDER        Folder that holds the jobs, in the file onceover.db [the account's data folder].
+  --tls-cert FILE      Clients must speak TLS: the certificate, and those that vouch for it, in PEM form.
+  --tls-key FILE       Its private key in PEM form.
   --dedup-window WHEN  ttl: a deduplication window lasts until its end. until-done: it ends with its job. [ttl]
   --help, --version
 
@@ -30,7 +34,7 @@ Environment (flags win):
   BUNQUEUE_DATA_PATH   The data file itself; DATA_PATH is read when it is not set.
   AUTH_TOKENS          Clients must know one of these; separated by commas.
   TLS_CERT_FILE, TLS_KEY_FILE
-                       Not supported by this version: setting one is an error.
+                       As --tls-cert and --tls-key.
   RUST_LOG             What is logged to stderr, such as debug; info when not set.
 
 The exit code is 0 after an orderly stop, 1 after a failure, 2 for wrong usage, 3 when a port is in use, 4 when the data
@@ -95,10 +99,12 @@ struct Flags {
     ui_port: Option<u16>,
     no_ui: bool,
     data: Option<PathBuf>,
+    tls_cert: Option<NamedFile>,
+    tls_key: Option<NamedFile>,
     dedup_window: Option<onceover_broker::config::DedupWindow>,
 }
 
-const VALUED: [&str; 5] = ["--host", "--port", "--ui-port", "--data", "--dedup-window"];
+const VALUED: [&str; 7] = ["--host", "--port", "--ui-port", "--data", "--tls-cert", "--tls-key", "--dedup-window"];
 
 /// Reads the arguments behind the program's name, and the environment through `lookup`.
 ///
@@ -139,6 +145,8 @@ impl Flags {
             "--port" => self.port = Some(parse_port(flag, value)?),
             "--ui-port" => self.ui_port = Some(parse_port(flag, value)?),
             "--data" => self.data = Some(PathBuf::from(value)),
+            "--tls-cert" => self.tls_cert = Some(NamedFile { setting: flag, path: PathBuf::from(value) }),
+            "--tls-key" => self.tls_key = Some(NamedFile { setting: flag, path: PathBuf::from(value) }),
             _ => self.dedup_window = Some(parse_dedup_window(flag, value)?),
         }
         Ok(())
@@ -155,6 +163,7 @@ impl Flags {
         broker.host = self.host.or(environment.host).unwrap_or(broker.host);
         broker.port = self.port.or(environment.tcp_port).unwrap_or(broker.port);
         broker.auth_tokens = environment.auth_tokens;
+        broker.tls = tls_files(self.tls_cert.or(environment.tls_cert), self.tls_key.or(environment.tls_key))?;
         broker.dedup_window = self.dedup_window.unwrap_or(broker.dedup_window);
         let ui = match self.ui_port.or(environment.http_port) {
             _ if self.no_ui => Ui::Off,

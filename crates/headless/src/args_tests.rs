@@ -40,6 +40,16 @@ fn flags_win_over_the_environment() {
 }
 
 #[test]
+fn tls_files_come_from_either() {
+    let names = [("TLS_CERT_FILE", "c"), ("TLS_KEY_FILE", "k")];
+    let files = settings("--tls-cert /flag", &names).broker.tls.expect("both are named");
+    let named = |file: &NamedFile| (file.setting, file.path.display().to_string());
+    assert_eq!(named(&files.cert), ("--tls-cert", "/flag".to_owned()));
+    assert_eq!(named(&files.key), ("TLS_KEY_FILE", "k".to_owned()));
+    assert_eq!(settings("", &[]).broker.tls, None);
+}
+
+#[test]
 fn help_and_version_come_first() {
     assert_eq!(run("--port 1 --help", &[]), Ok(Action::Help));
     assert_eq!(run("-V", &[("TCP_PORT", "nonsense")]), Ok(Action::Version));
@@ -54,6 +64,10 @@ fn mistakes_are_named() {
         ("--port", "--port needs a value."),
         ("--port x", "--port must be a port number from 0 to 65535, not \"x\"."),
         ("--no-ui=1", "--no-ui takes no value."),
+        (
+            "--tls-key k",
+            "--tls-key is set, but --tls-cert is not. TLS needs a certificate and its key, so set both or neither.",
+        ),
         ("--dedup-window always", "--dedup-window must be ttl or until-done, not \"always\"."),
     ];
     for (args, text) in cases {

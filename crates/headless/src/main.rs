@@ -67,9 +67,11 @@ impl From<StartError> for Failure {
         match error {
             StartError::Listen(error @ ListenError::InUse { .. }) => Failure::Port(error),
             StartError::DataInUse(_) => Failure::DataInUse(error),
-            StartError::Listen(_) | StartError::Data(_) | StartError::Rows(_) | StartError::System(_) => {
-                Failure::Start(error)
-            }
+            StartError::Listen(_)
+            | StartError::Data(_)
+            | StartError::Rows(_)
+            | StartError::Tls(_)
+            | StartError::System(_) => Failure::Start(error),
         }
     }
 }

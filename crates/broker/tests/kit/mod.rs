@@ -31,19 +31,39 @@ pub fn connect(broker: &Broker) -> Client {
     Client::new(addr)
 }
 
+/// A socket to `addr`, with patience.
+pub fn socket(addr: SocketAddr) -> TcpStream {
+    let socket = TcpStream::connect(addr).unwrap();
+    socket.set_nodelay(true).unwrap();
+    socket.set_read_timeout(Some(PATIENCE)).unwrap();
+    socket.set_write_timeout(Some(PATIENCE)).unwrap();
+    socket
+}
+
 /// One connection.
-pub struct Client {
-    socket: TcpStream,
+pub struct Client<S = TcpStream> {
+    socket: S,
     sent: u64,
 }
 
 impl Client {
     pub fn new(addr: SocketAddr) -> Client {
-        let socket = TcpStream::connect(addr).unwrap();
-        socket.set_nodelay(true).unwrap();
-        socket.set_read_timeout(Some(PATIENCE)).unwrap();
-        socket.set_write_timeout(Some(PATIENCE)).unwrap();
+        Client::over(socket(addr))
+    }
+
+    /// We send nothing any more.
+    pub fn half_close(&mut self) {
+        self.socket.shutdown(Shutdown::Write).unwrap();
+    }
+}
+
+impl<S: Read + Write> Client<S> {
+    pub fn over(socket: S) -> Client<S> {
         Client { socket, sent: 0 }
+    }
+
+    pub fn stream(&self) -> &S {
+        &self.socket
     }
 
     /// Sends a command; its number is the answer's `reqId`.
@@ -81,11 +101,6 @@ impl Client {
         let mut payload = vec![0; u32::from_be_bytes(header) as usize];
         self.exactly(&mut payload)?;
         Some(to_json(Raw::parse(&payload).expect("the broker writes MessagePack")))
-    }
-
-    /// We send nothing any more.
-    pub fn half_close(&mut self) {
-        self.socket.shutdown(Shutdown::Write).unwrap();
     }
 
     pub fn frame(&mut self, cmd: &str, mut fields: serde_json::Value) -> Vec<u8> {
