@@ -45,6 +45,7 @@ STAGES = [
         ["cargo", "clippy", "--quiet", "--locked", "--manifest-path", RUST_SDK, "--", "-D", "warnings"],
         ["cargo", "build", "--quiet", "--locked", "--manifest-path", RUST_SDK],
         with_broker(os.path.join(TARGET, "debug", "onceover-sdk-smoke")),
+        python("tests/sdk/rust/conformance.py"),
     ], ["build"]),
     ("readme", [python("tests/readme.py")], ["build"]),
     ("kill", [python("tests/kill/test_kill.py")], ["build"]),
