@@ -6,7 +6,7 @@ TAURI := ui/node_modules/.bin/tauri
 UI_SOURCES := $(shell find ui/src ui/public ui/index.html ui/package.json ui/package-lock.json ui/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-headless setup-test run dev headless test screenshots build package
+.PHONY: help setup setup-headless setup-test run dev headless test simulate screenshots build package
 
 help: ## lists the tasks
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -33,6 +33,9 @@ dev: setup ## opens the window with a front end that reloads while you edit
 
 test: setup-test ## everything that has to be green; STAGES="kill window" runs only these, in the order of tests/run.py
 	@$(PYTHON) tests/run.py $(STAGES)
+
+simulate: ## worlds with crashes, power cuts and failing commits around the broker's core; MINUTES=10, SEED=1
+	cargo run --quiet --release --package onceover-sim -- --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
 
 screenshots: setup-test ui/dist/index.html ## pictures of every screen, in target/screenshots and docs
 	cargo build --quiet --package onceover-headless --bin onceoverd

@@ -211,7 +211,9 @@ impl<S: Storage> Core<S> {
             Message::View(view) => turn.views.push(view),
             Message::Stop => {
                 // Jobs go back as they do when their connection ends, so that a clean stop costs them no attempt.
-                for conn in outbox.conns().collect::<Vec<_>>() {
+                let mut conns: Vec<ConnId> = outbox.conns().collect();
+                conns.sort_unstable();
+                for conn in conns {
                     self.engine.disconnect(now, conn, &mut turn.effects);
                 }
                 turn.end.stop = true;

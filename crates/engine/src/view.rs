@@ -92,6 +92,11 @@ impl Engine {
         self.jobs.get(key)
     }
 
+    /// All jobs, in no order that means anything.
+    pub fn jobs(&self) -> impl Iterator<Item = &Job> {
+        self.jobs.iter()
+    }
+
     /// How many jobs the broker knows.
     pub fn jobs_len(&self) -> usize {
         self.jobs.len()

@@ -18,6 +18,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 pub enum CommitFailure {
     /// The disk is full: nothing is stored.
     Refused,
+    /// After this many rows the next one cannot be written: nothing is stored.
+    Torn(usize),
     /// Everything is stored, and yet the commit reports an error; as when the process dies between commit and answer.
     StoredAllTheSame,
 }
@@ -79,6 +81,11 @@ impl SimDisk {
         self.lock().commit_failure = Some(how);
     }
 
+    /// Takes back what `fail_next_commit` asked for.
+    pub fn fail_no_commit(&self) {
+        self.lock().commit_failure = None;
+    }
+
     /// Lets the next load fail, once.
     pub fn fail_next_load(&self) {
         self.lock().load_fails = true;
@@ -125,13 +132,22 @@ impl Storage for SimStore {
     }
 
     fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {
-        let mut next = self.disk.lock().rows.clone();
-        rows(&mut |change| next.apply(&change))?;
-        let mut disk = self.disk.lock();
-        let failure = disk.commit_failure.take();
-        if failure == Some(CommitFailure::Refused) {
+        let (mut next, failure) = {
+            let mut disk = self.disk.lock();
+            (disk.rows.clone(), disk.commit_failure.take())
+        };
+        let mut written = 0;
+        rows(&mut |change| {
+            if failure == Some(CommitFailure::Torn(written)) {
+                return Err(StoreError::Full { operation: "write to", file: name() });
+            }
+            written += 1;
+            next.apply(&change)
+        })?;
+        if matches!(failure, Some(CommitFailure::Refused | CommitFailure::Torn(_))) {
             return Err(StoreError::Full { operation: "write to", file: name() });
         }
+        let mut disk = self.disk.lock();
         if durable {
             disk.rows_on_platter = next.clone();
             disk.commits.durable += 1;

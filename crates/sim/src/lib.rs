@@ -1,0 +1,36 @@
+//! A simulated world around the broker's core: many clients, a virtual clock, a disk whose commits fail, crashes.
+//!
+//! Guarantees: a seed replays exactly; nothing here reads a clock, opens a socket or a file. The core, the engine in it and
+//! the outbox are the real ones. A world panics with the first thing that must not be:
+//! - an acknowledged effect that a restart does not bring back, or a job or key that changed by it ([`picture`]),
+//! - a reply or an event that left although its turn was not committed,
+//! - a job that runs under two valid leases, a completion that counts twice, a dedup window that moved, a request that is
+//!   never answered ([`ledger`]),
+//! - an invariant of the engine,
+//! - a job that nobody can get any more, once the traffic has ended ([`world`]).
+//!
+//! It does not check the rules of deduplication one by one; the model beside the engine does.
+
+pub mod client;
+pub mod ledger;
+pub mod picture;
+pub mod random;
+pub mod tally;
+pub mod traffic;
+pub mod world;
+
+pub use tally::Tally;
+pub use world::World;
+
+/// Runs one world of about `steps` steps to its end.
+///
+/// # Panics
+/// Something happened that must not; the text says what.
+#[must_use]
+pub fn run(seed: u64, steps: u32) -> Tally {
+    let mut world = World::new(seed);
+    for _ in 0..steps {
+        world.step();
+    }
+    world.wind_up()
+}

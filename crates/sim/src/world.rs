@@ -1,0 +1,460 @@
+//! The world: a core with its disk and outbox, the clients around it, the time, and everything that goes wrong.
+
+use crate::client::{Client, Held};
+use crate::ledger::{Ledger, QUIET};
+use crate::picture::Picture;
+use crate::random::Random;
+use crate::tally::Tally;
+use crate::traffic::Habits;
+use onceover_broker::core::Core;
+use onceover_broker::inbox::Message;
+use onceover_broker::outbox::{Out, Outbox};
+use onceover_engine::EngineConfig;
+use onceover_engine::command::{Ack, Command, Pull, Renewal};
+use onceover_engine::names::ConnId;
+use onceover_engine::reply::Reply;
+use onceover_engine::time::{Millis, Timestamp};
+use onceover_store::{CommitFailure, SimDisk, SimStore};
+use std::sync::Arc;
+
+/// How a process ends without being asked.
+#[derive(Clone, Copy, Debug)]
+enum Crash {
+    /// Between two turns.
+    Idle,
+    /// In a turn, before its commit.
+    BeforeCommit,
+    /// In a turn, after its commit: nobody reads the answers.
+    AfterCommit,
+    /// The machine loses what was not synced.
+    PowerCut,
+}
+
+/// One simulated world.
+pub struct World {
+    random: Random,
+    habits: Habits,
+    /// Weight of each kind of step, see [`World::step`].
+    weights: [usize; 6],
+    disk: SimDisk,
+    core: Option<Core<SimStore>>,
+    outbox: Outbox,
+    now: Timestamp,
+    clients: Vec<Client>,
+    /// Clients that hung up in this turn.
+    leaving: Vec<Client>,
+    conns: u64,
+    /// On its way to the core.
+    inbox: Vec<Message>,
+    /// A RetryCompleted is on its way or was in the last turn.
+    may_return: bool,
+    armed: Option<CommitFailure>,
+    ledger: Ledger,
+    /// What is stored.
+    stored: Picture,
+    /// What a power cut leaves; none = a commit was synced and nobody knows what was in it.
+    synced: Option<Picture>,
+    /// Synced commits that were looked at.
+    syncs: u64,
+    tally: Tally,
+}
+
+impl World {
+    /// A new world; everything in it follows from the seed.
+    #[must_use]
+    pub fn new(seed: u64) -> World {
+        let mut random = Random::new(seed);
+        let habits = Habits::new(&mut random);
+        let weights = [40, 30, 12, 3, random.pick(&[0, 1, 3]), random.pick(&[0, 1, 2])];
+        let mut world = World {
+            random,
+            habits,
+            weights,
+            disk: SimDisk::default(),
+            core: None,
+            outbox: Outbox::default(),
+            now: Timestamp(1_700_000_000_000),
+            clients: Vec::new(),
+            leaving: Vec::new(),
+            conns: 0,
+            inbox: Vec::new(),
+            may_return: false,
+            armed: None,
+            ledger: Ledger::default(),
+            stored: Picture::default(),
+            synced: Some(Picture::default()),
+            syncs: 0,
+            tally: Tally::default(),
+        };
+        world.start();
+        world
+    }
+
+    /// The next thing that happens.
+    pub fn step(&mut self) {
+        match self.random.weighted(&self.weights) {
+            0 => self.traffic(),
+            1 => self.turn(),
+            2 => self.time_passes(),
+            3 => self.hang_up(),
+            4 => self.commit_will_fail(),
+            _ => {
+                let how = [Crash::Idle, Crash::BeforeCommit, Crash::AfterCommit, Crash::PowerCut];
+                let how = self.random.pick(&how);
+                self.crash(how);
+            }
+        }
+    }
+
+    /// Ends the traffic, lets workers take everything, and looks whether anything is left that nobody can get.
+    ///
+    /// # Panics
+    /// A job is left, or a request was never answered.
+    #[must_use]
+    pub fn wind_up(mut self) -> Tally {
+        self.turn();
+        self.now = self.now.plus(Millis(61_000));
+        self.turn();
+        for client in &self.clients {
+            assert!(client.open.is_empty(), "never answered: {:?}", client.open);
+        }
+        let queues = self.engine().queues();
+        let resumes = queues.iter().map(|queue| Command::Resume { queue: queue.name.clone() }).collect();
+        self.send(0, resumes);
+        self.turn();
+        // Every attempt of every job, with the longest backoff between them.
+        for _ in 0..400 {
+            self.now = self.now.plus(Millis(61_000));
+            self.turn();
+            let counts = self.engine().counts(None);
+            if counts.waiting + counts.prioritized + counts.delayed + counts.active == 0 {
+                break;
+            }
+            let pulls = queues.iter().map(|queue| Command::Pull(take_all(queue.name.clone()))).collect();
+            self.send(0, pulls);
+            self.turn();
+            let held = std::mem::take(&mut self.clients[0].held);
+            for held in held {
+                self.send(0, vec![Command::Ack(Ack { id: held.id, token: held.token, result: None, remove: false })]);
+            }
+            self.turn();
+        }
+        let counts = self.engine().counts(None);
+        let left = counts.waiting + counts.prioritized + counts.delayed + counts.active;
+        assert_eq!(left, 0, "nobody can get these jobs: {counts:?}");
+        self.tally.deliveries = self.ledger.deliveries;
+        self.tally.completions = self.ledger.completions;
+        self.tally.repeats_checked = self.ledger.repeats_checked;
+        self.tally
+    }
+
+    fn engine(&self) -> &onceover_engine::Engine {
+        self.core.as_ref().expect("between two steps a core runs").engine()
+    }
+
+    /// Opens the disk and connects the clients.
+    fn start(&mut self) {
+        let store = self.disk.open().expect("the core before has let go of the disk");
+        let seed = self.random.bits();
+        let core = Core::open(store, EngineConfig::default(), seed, self.now).expect("what was stored can be read");
+        self.note_stored(Some(Picture::of(core.engine())));
+        self.core = Some(core);
+        self.outbox = Outbox::default();
+        (self.inbox, self.clients, self.armed) = (Vec::new(), Vec::new(), None);
+        let clients = 1 + self.random.below(5);
+        for _ in 0..clients {
+            self.connect();
+        }
+        self.turn();
+    }
+
+    fn connect(&mut self) {
+        self.conns += 1;
+        let (client, message) = Client::connect(ConnId(self.conns));
+        self.clients.push(client);
+        self.inbox.push(message);
+    }
+
+    fn traffic(&mut self) {
+        let at = self.random.below(self.clients.len());
+        let commands = 1 + self.random.below(4);
+        // A world that only grows would spend its time on comparing.
+        let full = self.stored.jobs_len() > 80;
+        let commands: Vec<Command> = (0..commands)
+            .map(|_| self.habits.command(&mut self.random, &self.clients[at].held))
+            .filter(|command| !full || !matches!(command, Command::Push { .. } | Command::PushBulk { .. }))
+            .collect();
+        self.send(at, commands);
+    }
+
+    fn send(&mut self, at: usize, commands: Vec<Command>) {
+        let client = &mut self.clients[at];
+        for command in &commands {
+            self.may_return |= matches!(command, Command::RetryCompleted { .. });
+            for held in subjects(command, &client.held) {
+                match command {
+                    Command::JobHeartbeat(_) | Command::ExtendLock(_) => self.ledger.may_renew(held),
+                    _ => self.ledger.may_end(held),
+                }
+            }
+        }
+        self.tally.commands += commands.len() as u64;
+        self.inbox.push(client.send(commands));
+    }
+
+    fn time_passes(&mut self) {
+        let steps = [1, 5, 50, 400, 2_000, 6_000, 31_000, 61_000];
+        let jump = if self.random.chance(2) { 86_400_000 } else { self.random.pick(&steps) };
+        self.now = self.now.plus(Millis(jump));
+    }
+
+    fn hang_up(&mut self) {
+        let at = self.random.below(self.clients.len());
+        let client = self.clients.remove(at);
+        self.ledger.disconnected(client.conn);
+        self.inbox.push(Message::HungUp(client.conn));
+        self.inbox.push(Message::Disconnected(client.conn));
+        self.leaving.push(client);
+        self.connect();
+    }
+
+    fn commit_will_fail(&mut self) {
+        let torn = CommitFailure::Torn(self.random.below(6));
+        let how = self.random.pick(&[CommitFailure::Refused, torn, CommitFailure::StoredAllTheSame]);
+        self.disk.fail_next_commit(how);
+        self.armed = Some(how);
+    }
+
+    /// One turn of the core, and its answers.
+    fn turn(&mut self) {
+        let undone = self.turn_unread();
+        self.nobody_reads_for_those_who_left();
+        self.read(undone);
+        if undone {
+            self.after_failed_commit();
+        }
+    }
+
+    /// One turn of the core. True when its commit failed.
+    fn turn_unread(&mut self) -> bool {
+        let mut messages = std::mem::take(&mut self.inbox);
+        let core = self.core.as_mut().expect("between two steps a core runs");
+        let end = core.turn(self.now, &mut messages, &mut self.outbox).expect("what was stored can be read back");
+        self.tally.turns += 1;
+        if end.undone {
+            self.note_stored(None);
+        } else {
+            self.ledger.time_is(self.now);
+            self.engine().check(self.now);
+            self.note_stored(Some(Picture::of(self.engine())));
+        }
+        end.undone
+    }
+
+    /// What is in the file now, as far as anybody knows.
+    fn note_stored(&mut self, stored: Option<Picture>) {
+        let syncs = self.disk.commits().durable;
+        if syncs > self.syncs {
+            (self.syncs, self.synced) = (syncs, stored.clone());
+        }
+        if let Some(stored) = stored {
+            self.stored = stored;
+        }
+    }
+
+    fn after_failed_commit(&mut self) {
+        self.tally.failed_commits += 1;
+        let how = self.armed.take().expect("a commit fails only on purpose");
+        self.ledger.restarted();
+        for client in &mut self.clients {
+            assert!(client.closed, "a failed commit closes every connection");
+        }
+        match how {
+            CommitFailure::Refused | CommitFailure::Torn(_) => self.stored.expect_restored(self.engine(), self.now),
+            // The file decides, and nobody was told: the next commit shows what it holds.
+            CommitFailure::StoredAllTheSame => self.ledger.finished_may_return(),
+        }
+        self.forget_what_is_open();
+        self.clients.clear();
+        for _ in 0..3 {
+            self.connect();
+        }
+        self.turn();
+    }
+
+    fn crash(&mut self, how: Crash) {
+        match how {
+            Crash::Idle | Crash::PowerCut => {}
+            Crash::BeforeCommit => {
+                self.disk.fail_next_commit(CommitFailure::Refused);
+                self.armed = Some(CommitFailure::Refused);
+                self.turn_unread();
+            }
+            Crash::AfterCommit => {
+                self.disk.fail_no_commit();
+                self.turn_unread();
+            }
+        }
+        self.forget_what_is_open();
+        self.core = None;
+        self.disk.fail_no_commit();
+        self.ledger.restarted();
+        if matches!(how, Crash::PowerCut) {
+            self.tally.power_cuts += 1;
+            self.disk.cut_power();
+            self.ledger.power_failed();
+        } else {
+            self.tally.crashes += 1;
+        }
+        let left = if matches!(how, Crash::PowerCut) { self.synced.clone() } else { Some(self.stored.clone()) };
+        // A while passes; sometimes the clock was set back meanwhile.
+        let away = if self.random.chance(10) { -3_600_000 } else { self.random.pick(&[5, 900, 40_000, 7_200_000]) };
+        self.now = self.now.plus(Millis(away));
+        let store = self.disk.open().expect("the core before has let go of the disk");
+        let seed = self.random.bits();
+        let probe = Core::open(store, EngineConfig::default(), seed, self.now).expect("what was stored can be read");
+        if let Some(left) = left {
+            left.expect_restored(probe.engine(), self.now);
+        }
+        // What a start changes is stored once it has opened; a second one changes nothing more.
+        let once = Picture::of(probe.engine());
+        self.note_stored(Some(once.clone()));
+        drop(probe);
+        self.start();
+        once.expect_restored(self.engine(), self.now);
+    }
+
+    /// Answers that will never be read.
+    fn forget_what_is_open(&mut self) {
+        let gone: Vec<Client> = self.clients.drain(..).chain(self.leaving.drain(..)).collect();
+        for client in gone {
+            self.forget(&client);
+        }
+    }
+
+    fn nobody_reads_for_those_who_left(&mut self) {
+        for client in std::mem::take(&mut self.leaving) {
+            self.forget(&client);
+        }
+    }
+
+    fn forget(&mut self, client: &Client) {
+        for command in client.open.values() {
+            self.doubt(command);
+        }
+    }
+
+    /// Nobody was told whether this command had its effect.
+    fn doubt(&mut self, command: &Command) {
+        if let Command::Push { add, .. } = command
+            && *add.spec.queue == *QUIET
+        {
+            self.ledger.quiet_doubt(add, self.now);
+        }
+    }
+
+    /// Everything that has arrived at the clients.
+    fn read(&mut self, undone: bool) {
+        // Clients are read one after the other: what has an order among them is put back into it.
+        let (mut quiet, mut delivered) = (Vec::new(), Vec::new());
+        for at in 0..self.clients.len() {
+            for out in self.clients[at].read() {
+                match out {
+                    Out::Reply { request, reply } => {
+                        assert!(!undone, "an answer left without its commit: {reply:?}");
+                        self.tally.answers += 1;
+                        let command = self.clients[at].open.remove(&request).expect("one answer to each request");
+                        match (command, reply) {
+                            (Command::Push { add, .. }, Reply::Added(added)) if *add.spec.queue == *QUIET => {
+                                quiet.push((add, added));
+                            }
+                            (Command::Pull(pull), Reply::Pulled { job, .. }) => {
+                                delivered.extend(job.map(|job| (at, pull, *job)));
+                            }
+                            (Command::Pull(pull), Reply::PulledBulk { jobs, .. }) => {
+                                delivered.extend(jobs.into_iter().map(|job| (at, pull.clone(), job)));
+                            }
+                            (command, reply) => self.answered(at, &command, &reply),
+                        }
+                    }
+                    Out::Refused { request, .. } => {
+                        assert!(undone, "only a failed commit refuses these commands");
+                        let command = self.clients[at].open.remove(&request).expect("one answer to each request");
+                        self.doubt(&command);
+                    }
+                    Out::Close => self.clients[at].closed = true,
+                    Out::Event(event) => panic!("nobody subscribed: {event:?}"),
+                    Out::Hello { .. } | Out::Pong { .. } => panic!("nobody asked for this: {out:?}"),
+                }
+            }
+        }
+        delivered.sort_by_key(|(_, _, job)| job.record.job.delivery.as_ref().map(|delivery| delivery.number));
+        for (at, pull, job) in delivered {
+            let client = &mut self.clients[at];
+            client.held.push(self.ledger.delivered(client.conn, &pull, &job, self.now));
+            if client.held.len() > 12 {
+                client.held.drain(..6);
+            }
+        }
+        // The add that opened a window came before its repeats.
+        quiet.sort_by_key(|(_, added)| added.duplicate.is_some());
+        for (add, added) in quiet {
+            self.ledger.quiet_add(&add, &added, self.now);
+        }
+        if self.may_return {
+            self.ledger.finished_may_return();
+            let on_its_way = |command: &Command| matches!(command, Command::RetryCompleted { .. });
+            self.may_return = self.clients.iter().any(|client| client.open.values().any(on_its_way));
+        }
+    }
+
+    fn answered(&mut self, at: usize, command: &Command, reply: &Reply) {
+        let client = &mut self.clients[at];
+        match (command, reply) {
+            (Command::JobHeartbeat(Renewal { duration, .. }), Reply::DataOk)
+            | (Command::ExtendLock(Renewal { duration, .. }), Reply::Ok) => {
+                let by = duration.expect("the traffic always says how long");
+                for held in subjects(command, &client.held) {
+                    self.ledger.renewed(held, by, self.now);
+                }
+            }
+            (Command::Ack(_) | Command::AckBulk { .. }, Reply::Ok) => {
+                for held in subjects(command, &client.held) {
+                    if self.may_return {
+                        self.ledger.finished_may_return();
+                    }
+                    self.ledger.completed(held);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+/// The jobs in a client's hands that a command is about.
+fn subjects<'a>(command: &Command, held: &'a [Held]) -> Vec<&'a Held> {
+    let claims: Vec<_> = match command {
+        Command::Ack(ack) => vec![(&ack.id, &ack.token)],
+        Command::AckBulk { acks } => acks.iter().map(|ack| (&ack.id, &ack.token)).collect(),
+        Command::Fail(fail) => vec![(&fail.id, &fail.token)],
+        Command::JobHeartbeat(renewal) | Command::ExtendLock(renewal) => {
+            vec![(&renewal.claim.id, &renewal.claim.token)]
+        }
+        Command::ChangeDelay { claim, .. }
+        | Command::MoveToDelayed { claim, .. }
+        | Command::MoveToWait { claim }
+        | Command::Discard { claim } => vec![(&claim.id, &claim.token)],
+        _ => Vec::new(),
+    };
+    let mut subjects: Vec<&Held> = held.iter().filter(|held| claims.contains(&(&held.id, &held.token))).collect();
+    // A job that was taken twice without a lock is in the same hands twice.
+    subjects.sort_by_key(|held| held.key);
+    subjects.dedup_by_key(|held| held.key);
+    subjects
+}
+
+/// A pull of a worker that takes everything.
+fn take_all(queue: Arc<str>) -> Pull {
+    let (timeout, lock_ttl) = (Millis(0), Millis(30_000));
+    Pull { queue, count: 1_000, bulk: true, timeout, owner: Some("worker".into()), lock_ttl, detach: false }
+}
