@@ -7,6 +7,7 @@ use crate::conn_table::Client;
 use crate::limits::{ACTIVITY_BYTES_MAX, ACTIVITY_ENTRIES_MAX, ACTIVITY_PAYLOAD_BYTES_MAX};
 use crate::rate::Rate;
 use onceover_engine::command::NewJob;
+use onceover_engine::dedup::Outcome;
 use onceover_engine::effects::AddRecord;
 use onceover_engine::names::Origin;
 use onceover_engine::time::Timestamp;
@@ -117,6 +118,18 @@ impl AddEntry {
         self.data_bytes > ACTIVITY_PAYLOAD_BYTES_MAX
     }
 
+    /// Whether it has the mark.
+    #[must_use]
+    pub fn is(&self, mark: Mark) -> bool {
+        let Some(record) = self.decided() else { return mark == Mark::Rejected };
+        match mark {
+            Mark::Collapsed => record.decision.code.outcome() == Outcome::Collapsed,
+            Mark::Rejected => record.decision.code.outcome() == Outcome::Rejected,
+            Mark::DataDiffers => record.decision.facts.data_differs,
+            Mark::Replay => record.replay_of.is_some(),
+        }
+    }
+
     fn weight(&self) -> usize {
         const ENTRY: usize = 512;
         let variable = match &self.add {
@@ -140,10 +153,29 @@ fn spec_bytes(spec: &NewJob) -> usize {
     spec.queue.len() + spec.name.len() + key + rare
 }
 
+/// What entries are picked by. The log keeps the numbers of each mark's entries, so that a page of them needs no search.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mark {
+    /// It made no new job.
+    Collapsed,
+    /// It was answered with an error.
+    Rejected,
+    /// It was absorbed with other data than the owner's.
+    DataDiffers,
+    /// The window sent it again.
+    Replay,
+}
+
+impl Mark {
+    const ALL: [Mark; 4] = [Mark::Collapsed, Mark::Rejected, Mark::DataDiffers, Mark::Replay];
+}
+
 /// The ring.
 #[derive(Debug, Default)]
 pub struct Activity {
     entries: VecDeque<AddEntry>,
+    /// Numbers of the entries with each mark, ascending. Indexed by `Mark`.
+    marked: [VecDeque<u64>; 4],
     bytes: usize,
     newest_seq: u64,
     rate: Rate,
@@ -155,6 +187,18 @@ impl Activity {
     pub fn get(&self, seq: u64) -> Option<&AddEntry> {
         let oldest = self.entries.front()?.seq;
         self.entries.get(usize::try_from(seq.checked_sub(oldest)?).ok()?)
+    }
+
+    /// How many entries are kept.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing is kept.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
     }
 
     /// Number of the newest entry; 0 before the first. Also the number of adds since the start.
@@ -180,6 +224,19 @@ impl Activity {
         self.entries.iter().rev()
     }
 
+    /// Entries with a smaller number than `before`, newest first.
+    pub fn before(&self, before: u64) -> impl Iterator<Item = &AddEntry> {
+        let oldest = self.entries.front().map_or(before, |entry| entry.seq);
+        let count = usize::try_from(before.saturating_sub(oldest)).unwrap_or(usize::MAX).min(self.entries.len());
+        self.entries.range(..count).rev()
+    }
+
+    /// Numbers of the entries with a mark, ascending.
+    #[must_use]
+    pub fn marked(&self, mark: Mark) -> &VecDeque<u64> {
+        &self.marked[mark as usize]
+    }
+
     /// Adds that asked for this key, newest first, among the newest `scan_max` entries.
     pub fn of_key(&self, queue: &str, key: &str, scan_max: usize) -> impl Iterator<Item = &AddEntry> {
         self.iter().take(scan_max).filter(move |entry| entry.queue() == Some(queue) && entry.key() == Some(key))
@@ -197,10 +254,16 @@ impl Activity {
         let (add, data_bytes) = with_short_data(add);
         let entry = AddEntry { seq: self.newest_seq, add, source, took_us, data_bytes };
         self.bytes += entry.weight();
+        for mark in Mark::ALL.into_iter().filter(|mark| entry.is(*mark)) {
+            self.marked[mark as usize].push_back(entry.seq);
+        }
         self.entries.push_back(entry);
         while self.entries.len() > ACTIVITY_ENTRIES_MAX || self.bytes > ACTIVITY_BYTES_MAX {
             let Some(oldest) = self.entries.pop_front() else { break };
             self.bytes -= oldest.weight();
+            for numbers in &mut self.marked {
+                numbers.pop_front_if(|seq| *seq == oldest.seq);
+            }
         }
         self.newest_seq
     }

@@ -120,3 +120,20 @@ fn the_adds_of_a_key_are_found_newest_first() {
     assert_eq!(found(100), [4, 1]);
     assert_eq!(found(3), [4]);
 }
+
+#[test]
+fn marks_name_the_entries_that_are_kept() {
+    let mut log = Activity::default();
+    for at in 0..ACTIVITY_ENTRIES_MAX + 10 {
+        let add = if at % 3 == 0 { refused("q") } else { decided("q", None, 0) };
+        log.record(Timestamp(1), add, AddSource::Broker, 0);
+    }
+    let rejected: Vec<u64> = log.iter().rev().filter(|entry| entry.is(Mark::Rejected)).map(|entry| entry.seq).collect();
+    assert!(log.marked(Mark::Rejected).iter().eq(&rejected), "only what is kept is marked");
+    assert_eq!(rejected.len(), ACTIVITY_ENTRIES_MAX / 3);
+    assert!(log.marked(Mark::Collapsed).is_empty());
+    let seqs = |before| log.before(before).map(|entry| entry.seq).take(2).collect::<Vec<_>>();
+    let (oldest, newest) = (log.oldest_seq().unwrap(), log.newest_seq());
+    assert_eq!((seqs(u64::MAX), seqs(newest)), (vec![newest, newest - 1], vec![newest - 1, newest - 2]));
+    assert_eq!((seqs(oldest + 1), seqs(oldest), seqs(0)), (vec![oldest], vec![], vec![]));
+}

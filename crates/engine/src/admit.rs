@@ -2,7 +2,7 @@
 
 use crate::command::Add;
 use crate::custom_id::IdDecision;
-use crate::dedup::{DecisionCode, LastAdd};
+use crate::dedup::{DecisionCode, LastAdd, Outcome};
 use crate::effects::{AddRecord, Decision, Effects, Output};
 use crate::engine::Engine;
 use crate::event::{Event, EventKind};
@@ -269,26 +269,7 @@ impl Engine {
             Origin::Inspector { .. } | Origin::Internal => 0,
         };
         let Decision { code, facts, .. } = decision;
-        let absorbed = match code {
-            DecisionCode::Created
-            | DecisionCode::CreatedFreed
-            | DecisionCode::CreatedTwin
-            | DecisionCode::Replaced
-            | DecisionCode::Moved => false,
-            DecisionCode::ExistingKey
-            | DecisionCode::ExistingJobId
-            | DecisionCode::ExistingElsewhere
-            | DecisionCode::ExistingHash
-            | DecisionCode::Extended
-            | DecisionCode::ExtendedNoTtl
-            | DecisionCode::NextHeld
-            | DecisionCode::NextUpdated => true,
-            DecisionCode::RejectedExtend
-            | DecisionCode::RejectedDependents
-            | DecisionCode::RejectedInvalid
-            | DecisionCode::RejectedLimit
-            | DecisionCode::RejectedStorage => false,
-        };
+        let absorbed = code.outcome() == Outcome::Collapsed;
         let extended = matches!(code, DecisionCode::Extended | DecisionCode::RejectedExtend);
         self.tally_key(entry, |tally| {
             tally.collapsed += u64::from(absorbed);

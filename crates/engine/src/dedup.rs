@@ -131,6 +131,43 @@ pub enum DecisionCode {
     RejectedStorage,
 }
 
+/// What came of an add, in three words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// A new job.
+    Created,
+    /// No new job: another one stands for it, or will.
+    Collapsed,
+    /// An error.
+    Rejected,
+}
+
+impl DecisionCode {
+    /// What came of it.
+    pub fn outcome(self) -> Outcome {
+        match self {
+            DecisionCode::Created
+            | DecisionCode::CreatedFreed
+            | DecisionCode::CreatedTwin
+            | DecisionCode::Replaced
+            | DecisionCode::Moved => Outcome::Created,
+            DecisionCode::ExistingKey
+            | DecisionCode::ExistingJobId
+            | DecisionCode::ExistingElsewhere
+            | DecisionCode::ExistingHash
+            | DecisionCode::Extended
+            | DecisionCode::ExtendedNoTtl
+            | DecisionCode::NextHeld
+            | DecisionCode::NextUpdated => Outcome::Collapsed,
+            DecisionCode::RejectedExtend
+            | DecisionCode::RejectedDependents
+            | DecisionCode::RejectedInvalid
+            | DecisionCode::RejectedLimit
+            | DecisionCode::RejectedStorage => Outcome::Rejected,
+        }
+    }
+}
+
 /// What an add asks of its key. `replace` wins over `extend`, `extend` needs a ttl greater than 0 (dedup.md 3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DedupPolicy {

@@ -1,17 +1,11 @@
-//! The log of adds: pages of rows, and one add in full.
-//!
-//! On the core thread entries are only matched, counted and cloned (their payloads are shared); sentences and previews are
-//! made from the clones afterwards.
+//! The log of adds: what its entries are found by, their rows, and one add in full. Pages are made by `add_search.rs`.
 
 use crate::asked::asked;
 use crate::explain;
-use crate::filter::{Fields, Filter, Kind, Row, id_has_word, id_is};
-use crate::limits::{PAGE_ROWS_MAX, PREVIEW_CHARS_MAX, SEARCH_BYTES_MAX, TEXT_BYTES_MAX};
+use crate::filter::{Fields, Kind, Row, id_has_word, id_is};
+use crate::limits::{PREVIEW_CHARS_MAX, TEXT_BYTES_MAX};
 use crate::payload::{self, Needle};
-use crate::request::{AddsChip, AddsQuery};
-use crate::view::{
-    Action, AddCounts, AddDetail, AddRow, AddsPage, BulkPlace, Can, Decision, Failure, FailureCode, IdKind, Text,
-};
+use crate::view::{Action, AddDetail, AddRow, BulkPlace, Can, Decision, IdKind, Text};
 use crate::words;
 use onceover_broker::CoreView;
 use onceover_broker::activity::{AddEntry, AddSource, LoggedAdd};
@@ -37,7 +31,8 @@ pub enum Field {
     Replay,
 }
 
-const FIELDS: Fields<Field> = &[
+/// Their names.
+pub const FIELDS: Fields<Field> = &[
     ("queue", Kind::Text, Field::Queue),
     ("key", Kind::Text, Field::Key),
     ("id", Kind::Id, Field::Id),
@@ -51,128 +46,15 @@ const FIELDS: Fields<Field> = &[
     ("replay", Kind::Number, Field::Replay),
 ];
 
-/// A question about the log, understood.
-pub struct Question {
-    filter: Filter<Field>,
-    chip: AddsChip,
-    after: Option<u64>,
-    limit: usize,
-    since: Option<u64>,
-}
-
-/// What the core gives for it.
-pub struct Found {
-    revision: u64,
-    now: Timestamp,
-    entries: Vec<AddEntry>,
-    next: Option<u64>,
-    newest_seq: u64,
-    newer: u64,
-    matching: u64,
-    counts: AddCounts,
-    searched_all: bool,
-}
-
-/// Understands a query.
-///
-/// # Errors
-/// The filter has a mistake, or the cursor is none of ours.
-pub fn question(query: &AddsQuery) -> Result<Question, Failure> {
-    let after = query.after.as_ref().map(|after| after.parse()).transpose();
-    let message = "after: not a cursor of this list".to_owned();
-    Ok(Question {
-        filter: Filter::parse(&query.filter, FIELDS)?,
-        chip: query.chip,
-        after: after.map_err(|_| Failure { code: FailureCode::BadRequest, message })?,
-        limit: (query.limit as usize).min(PAGE_ROWS_MAX),
-        since: query.since,
-    })
-}
-
-/// Runs on the core thread: one pass over the log.
-pub fn find(core: &CoreView<'_>, question: &Question) -> Found {
-    let budget = Cell::new(SEARCH_BYTES_MAX);
-    let mut found = Found {
-        revision: core.revision,
-        now: core.now,
-        entries: Vec::new(),
-        next: None,
-        newest_seq: core.activity.newest_seq(),
-        newer: 0,
-        matching: 0,
-        counts: AddCounts::default(),
-        searched_all: true,
-    };
-    for entry in core.activity.iter() {
-        count(&mut found.counts, entry);
-        let row = Logged { entry, now: core.now, budget: &budget };
-        if !chip_accepts(question.chip, entry) || !question.filter.accepts(&row) {
-            continue;
-        }
-        found.matching += 1;
-        found.newer += u64::from(question.since.is_some_and(|since| entry.seq > since));
-        if question.after.is_some_and(|after| entry.seq >= after) {
-            continue;
-        }
-        if found.entries.len() < question.limit {
-            found.entries.push(entry.clone());
-        } else if found.next.is_none() {
-            found.next = found.entries.last().map(|last| last.seq);
-        }
-    }
-    found.searched_all = budget.get() > 0;
-    found
-}
-
-/// The page, off the core thread.
-pub fn page(found: Found) -> AddsPage {
-    let note = (!found.searched_all).then(|| {
-        "Not all payloads were searched: there are too many. Words in older payloads may be missed.".to_owned()
-    });
-    AddsPage {
-        revision: found.revision,
-        now: found.now.0,
-        rows: found.entries.iter().map(row).collect(),
-        next: found.next.map(|seq| seq.to_string()),
-        newest_seq: found.newest_seq,
-        newer: found.newer,
-        total: found.matching,
-        hidden: found.counts.all - found.matching,
-        counts: found.counts,
-        not_logged: 0,
-        note,
-    }
-}
-
-fn count(counts: &mut AddCounts, entry: &AddEntry) {
-    counts.all += 1;
-    let is = |chip| u64::from(chip_accepts(chip, entry));
-    counts.collapsed += is(AddsChip::Collapsed);
-    counts.rejected += is(AddsChip::Rejected);
-    counts.data_differs += is(AddsChip::DataDiffers);
-    counts.replays += is(AddsChip::Replays);
-}
-
-fn chip_accepts(chip: AddsChip, entry: &AddEntry) -> bool {
-    let Some(record) = entry.decided() else { return matches!(chip, AddsChip::All | AddsChip::Rejected) };
-    match chip {
-        AddsChip::All => true,
-        AddsChip::Collapsed => words::is_collapsed(record.decision.code),
-        AddsChip::Rejected => words::is_rejected(record.decision.code),
-        AddsChip::DataDiffers => record.decision.facts.data_differs,
-        AddsChip::Replays => record.replay_of.is_some(),
-    }
-}
-
 fn decision_of(entry: &AddEntry) -> Decision {
     entry.decided().map_or(Decision::RejectedInvalid, |record| words::decision(record.decision.code))
 }
 
 /// An entry with what its fields need. The budget is what may still be searched of payloads.
-struct Logged<'a> {
-    entry: &'a AddEntry,
-    now: Timestamp,
-    budget: &'a Cell<usize>,
+pub struct Logged<'a> {
+    pub entry: &'a AddEntry,
+    pub now: Timestamp,
+    pub budget: &'a Cell<usize>,
 }
 
 impl Row<Field> for Logged<'_> {

@@ -3,6 +3,7 @@
 //! Questions run as short closures on the core thread and give plain owned data; JSON is made afterwards, off that thread.
 
 use crate::actions::{self, down};
+use crate::add_search::{self, Search as AddSearch};
 use crate::health::HealthCache;
 use crate::job_bulk::{self, BulkAction};
 use crate::jobs::Search;
@@ -84,9 +85,14 @@ impl Inspector {
         match request {
             Request::Overview => Ok(Reply::Overview(Box::new(self.overview(broker).await))),
             Request::Adds(query) => {
-                let question = adds::question(&query)?;
-                let found = view(broker, move |core| adds::find(core, &question)).await?;
-                Ok(Reply::Adds(adds::page(found)))
+                let mut search = AddSearch::new(add_search::question(&query)?);
+                let began = Instant::now();
+                loop {
+                    search = view(broker, move |core| search.step(core)).await?;
+                    if search.is_done() || began.elapsed() >= SEARCH_TIME_MAX {
+                        return Ok(Reply::Adds(search.page()));
+                    }
+                }
             }
             Request::Add { seq } => {
                 let found = view(broker, move |core| adds::find_one(core, seq)).await?;

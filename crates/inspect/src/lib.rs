@@ -7,6 +7,7 @@
 //! It keeps no state of the broker, knows no host and no socket, and decides nothing about jobs or keys.
 
 mod actions;
+mod add_search;
 mod adds;
 mod asked;
 mod attention;

@@ -3,7 +3,7 @@
 
 use crate::view::{Chip, Decision, JobState, Strategy};
 use onceover_engine::command::{DedupRequest, StateName};
-use onceover_engine::dedup::{DecisionCode, FreedBy};
+use onceover_engine::dedup::{DecisionCode, FreedBy, Outcome};
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
 
@@ -246,31 +246,7 @@ pub fn decision_code(decision: Decision) -> &'static str {
 
 /// Whether an add with this decision made no job because an earlier one stands for it.
 pub fn is_collapsed(code: DecisionCode) -> bool {
-    match code {
-        DecisionCode::ExistingKey
-        | DecisionCode::ExistingJobId
-        | DecisionCode::ExistingElsewhere
-        | DecisionCode::ExistingHash
-        | DecisionCode::Extended
-        | DecisionCode::ExtendedNoTtl
-        | DecisionCode::NextHeld
-        | DecisionCode::NextUpdated => true,
-        DecisionCode::Created
-        | DecisionCode::CreatedFreed
-        | DecisionCode::CreatedTwin
-        | DecisionCode::Replaced
-        | DecisionCode::Moved
-        | DecisionCode::RejectedExtend
-        | DecisionCode::RejectedDependents
-        | DecisionCode::RejectedInvalid
-        | DecisionCode::RejectedLimit
-        | DecisionCode::RejectedStorage => false,
-    }
-}
-
-/// Whether an add with this decision was answered with an error.
-pub fn is_rejected(code: DecisionCode) -> bool {
-    chip(decision(code)) == Chip::Rejected
+    code.outcome() == Outcome::Collapsed
 }
 
 /// What a request asks of a held key. `extend` without a window asks nothing.

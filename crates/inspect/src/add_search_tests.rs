@@ -1,0 +1,93 @@
+//! Pages of the log, with and without marks and filters.
+
+use super::*;
+use crate::testing::{Bench, spec};
+use onceover_engine::command::{Add, Command, NewJob};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+/// `count` adds of which every fifth is absorbed by the first one of its key.
+fn bench(name: &str, count: usize) -> Bench {
+    let bench = Bench::new(name);
+    let handle = bench.broker.as_ref().unwrap().handle();
+    let add = |at: usize| {
+        let dedup = spec(Some(600_000)).dedup.filter(|_| at.is_multiple_of(5));
+        let name = Arc::from(if at == 0 { "first" } else { "other" });
+        Add { spec: Arc::new(NewJob { dedup, name, ..spec(None) }), data: None }
+    };
+    bench.wait(handle.act(Command::PushBulk { adds: (0..count).map(add).collect() })).unwrap();
+    bench
+}
+
+/// The numbers of all pages of a question, one after the other.
+fn pages(bench: &Bench, chip: &str, filter: &str, limit: usize) -> (Vec<u64>, Value) {
+    let (mut found, mut after, mut first) = (Vec::new(), Value::Null, Value::Null);
+    loop {
+        let page = bench.ask(json!({ "type": "adds", "chip": chip, "filter": filter, "after": after, "limit": limit }));
+        let rows = page["rows"].as_array().unwrap();
+        assert!(rows.len() <= limit);
+        found.extend(rows.iter().map(|row| row["seq"].as_u64().unwrap()));
+        after = page["next"].clone();
+        if first.is_null() {
+            first = page;
+        } else {
+            assert_eq!(page["total"], first["total"], "every page knows the total");
+        }
+        if after.is_null() {
+            return (found, first);
+        }
+    }
+}
+
+#[test]
+fn pages_make_up_the_log_whatever_picks_their_rows() {
+    let bench = bench("add-pages", 500);
+    let all: Vec<u64> = (1..=500).rev().collect();
+    let absorbed: Vec<u64> = all.iter().copied().filter(|seq| seq % 5 == 1 && *seq > 1).collect();
+    let table = [
+        ("all", "", &all),
+        ("all", "queue:q", &all),
+        ("collapsed", "", &absorbed),
+        ("collapsed", "decision:existing", &absorbed),
+        ("all", "decision:existing", &absorbed),
+        ("rejected", "", &Vec::new()),
+    ];
+    for (chip, filter, wanted) in table {
+        for limit in [7, 99, 100, 200] {
+            let (found, first) = pages(&bench, chip, filter, limit);
+            assert_eq!(found, *wanted, "{chip} {filter:?} by {limit}");
+            assert_eq!(first["total"], wanted.len(), "{chip} {filter:?}");
+            assert_eq!(first["hidden"], 500 - wanted.len());
+            assert_eq!(first["counts"]["collapsed"], 99);
+        }
+    }
+    for (filter, newer) in [("", 20), ("queue:q", 20), ("decision:existing", 4)] {
+        let page = bench.ask(json!({ "type": "adds", "filter": filter, "since": 480, "limit": 0 }));
+        assert_eq!((&page["newer"], page["rows"].as_array().unwrap().len()), (&json!(newer), 0), "{filter:?}");
+    }
+    for after in ["", "7", "1.2.x"] {
+        let refused = bench.refused(json!({ "type": "adds", "after": after, "limit": 5 }));
+        assert_eq!(refused.message, "after: not a cursor of this list");
+    }
+}
+
+#[test]
+fn a_search_goes_on_in_steps_and_says_how_far_it_looked() {
+    let bench = bench("add-steps", 25_000);
+    let handle = bench.broker.as_ref().unwrap().handle();
+    let search = |after: &Value| {
+        let query = json!({ "filter": "name:first", "chip": "all", "after": after, "limit": 5, "since": null });
+        Search::new(question(&serde_json::from_value(query).unwrap()).unwrap())
+    };
+    let step = |search: Search| {
+        let search = bench.wait(handle.view(|core| search.step(core))).unwrap();
+        (search.is_done(), serde_json::to_value(search.page()).unwrap())
+    };
+    let (done, first) = step(search(&Value::Null));
+    assert_eq!((done, &first["note"], &first["rows"]), (false, &json!("Searched 10,000 of 25,000 adds."), &json!([])));
+    let (done, second) = step(search(&first["next"]));
+    assert_eq!((done, &second["note"]), (false, &json!("Searched 20,000 of 25,000 adds.")));
+    let (done, third) = step(search(&second["next"]));
+    assert_eq!((done, third.get("note"), &third["next"], &third["total"]), (true, None, &Value::Null, &json!(1)));
+    assert_eq!(third["rows"][0]["seq"], 1);
+}
