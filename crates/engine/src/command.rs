@@ -38,6 +38,23 @@ pub struct StallPatch {
     pub grace_period: Option<Millis>,
 }
 
+/// Another window for a key that is what was on screen.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WindowChange {
+    /// The queue.
+    pub queue: Arc<str>,
+    /// The key.
+    pub key: Arc<str>,
+    /// The owner that was seen.
+    pub owner: JobId,
+    /// The owner's generation that was seen.
+    pub generation: JobKey,
+    /// The window's length from now on.
+    pub ttl: Option<Millis>,
+    /// Its end; none = as long as the owner lives.
+    pub until: Option<Timestamp>,
+}
+
 /// A request to the engine. Each variant names the wire command it comes from; those of the window say so.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Command {
@@ -400,6 +417,8 @@ pub enum Command {
         /// The owner's generation that was seen.
         generation: JobKey,
     },
+    /// The window's Extend: gives a key another window, only if owner and generation are what was on screen.
+    SetKeyWindow(WindowChange),
     /// The window's Undo of a release: only if the key is free and the owner still has a right to it.
     RestoreKey {
         /// The queue.

@@ -5,7 +5,7 @@
 use crate::dedup::{DedupWindow, FreedBy, FreedKey, KeyEntry, KeyTally};
 use crate::engine::Engine;
 use crate::job::Job;
-use crate::limits::FREED_KEYS_MAX;
+use crate::limits::{FREED_KEYS_MAX, RELEASED_KEYS_MAX};
 use crate::names::{EntryId, JobKey, QueueId};
 use crate::ranked::Ranked;
 use crate::time::{Millis, Timestamp};
@@ -49,7 +49,7 @@ impl Equivalent<Scoped> for ScopedRef<'_> {
 }
 
 /// All live keys; there is no cap on their number (dedup.md 4).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Keys {
     entries: FxHashMap<EntryId, KeyEntry>,
     index: HashMap<Scoped, EntryId, FxBuildHasher>,
@@ -58,6 +58,19 @@ pub(crate) struct Keys {
     /// By the end of their windows; those without one last, at `NO_END`.
     ends: Ranked<(Timestamp, EntryId)>,
     freed: FreedKeys,
+    /// Those released by hand once more: an undo must find them however many keys end by themselves meanwhile.
+    released: FreedKeys,
+}
+
+impl Default for Keys {
+    fn default() -> Keys {
+        Keys {
+            entries: FxHashMap::default(),
+            index: HashMap::default(),
+            freed: FreedKeys::new(FREED_KEYS_MAX),
+            released: FreedKeys::new(RELEASED_KEYS_MAX),
+        }
+    }
 }
 
 /// Where keys without a window stand in the order of ends.
@@ -68,8 +81,9 @@ fn end_of(entry: &KeyEntry) -> (Timestamp, EntryId) {
 }
 
 /// How the last keys became free. Every add with a free key asks, so the newest of each is found without a search.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct FreedKeys {
+    max: usize,
     /// Oldest first; the first one has the number `first`.
     list: VecDeque<FreedKey>,
     first: u64,
@@ -77,8 +91,12 @@ struct FreedKeys {
 }
 
 impl FreedKeys {
+    fn new(max: usize) -> FreedKeys {
+        FreedKeys { max, list: VecDeque::new(), first: 0, newest: HashMap::default() }
+    }
+
     fn push(&mut self, freed: FreedKey) {
-        if self.list.len() == FREED_KEYS_MAX
+        if self.list.len() == self.max
             && let Some(oldest) = self.list.pop_front()
         {
             let scoped = ScopedRef { queue: oldest.entry.queue, key: &oldest.entry.key };
@@ -123,6 +141,11 @@ impl Keys {
 
     pub(crate) fn freed(&self, queue: QueueId, key: &str) -> Option<&FreedKey> {
         self.freed.newest(queue, key)
+    }
+
+    /// How this key was last released by hand.
+    pub(crate) fn released(&self, queue: QueueId, key: &str) -> Option<&FreedKey> {
+        self.released.newest(queue, key)
     }
 
     pub(crate) fn insert(&mut self, entry: KeyEntry) {
@@ -276,6 +299,9 @@ impl Engine {
             would_end_at: entry.expires_at,
             entry,
         };
+        if by == FreedBy::ReleasedByHand {
+            self.keys.released.push(freed.clone());
+        }
         self.keys.freed.push(freed);
     }
 

@@ -1,10 +1,11 @@
 //! Many keys, the memory of freed ones, twins.
 
 use super::*;
-use crate::command::{Add, Command, DedupRequest};
-use crate::effects::Effects;
+use crate::command::{Add, Command, DedupRequest, WindowChange};
+use crate::effects::{Effects, Output};
 use crate::engine::EngineConfig;
 use crate::names::{JobId, Origin};
+use crate::reply::Reply;
 use crate::testing::new_job;
 use std::sync::Arc;
 
@@ -144,4 +145,66 @@ fn a_job_that_comes_back_to_its_own_window_has_not_replaced_anybody() {
     run(&mut engine, later, Command::RetryJob { id: JobId::parse("x") });
     let entry = engine.key("q", "k", later).expect("it took its key again");
     assert_eq!((entry.tally.replaced, entry.expires_at), (0, Some(Timestamp(1_090_000))));
+}
+
+fn seen(engine: &Engine, key: &str) -> (JobId, JobKey) {
+    let entry = engine.key("q", key, NOW).expect("it is held");
+    (entry.owner_id.clone(), entry.owner)
+}
+
+/// Whether a command of the window was carried out.
+fn by_hand(engine: &mut Engine, now: Timestamp, command: Command) -> bool {
+    let mut effects = Effects::default();
+    engine.tick(now, &mut effects);
+    engine.handle(now, Origin::Internal, command, &mut effects);
+    engine.check(now);
+    effects.outputs.iter().any(|output| matches!(output, Output::Reply { reply: Reply::Ok, .. }))
+}
+
+#[test]
+fn a_release_by_hand_can_be_undone_however_many_keys_end_meanwhile() {
+    let mut engine = engine();
+    push(&mut engine, NOW, "q", "k");
+    let (owner, generation) = seen(&engine, "k");
+    let (queue, key): (Arc<str>, Arc<str>) = (Arc::from("q"), Arc::from("k"));
+    let release = Command::ReleaseKey { queue: queue.clone(), key: key.clone(), owner, generation };
+    assert!(by_hand(&mut engine, NOW, release));
+    for n in 0..3 * FREED_KEYS_MAX {
+        push(&mut engine, NOW, "q", &format!("other-{n}"));
+        run(
+            &mut engine,
+            NOW,
+            Command::RemoveDeduplicationKey { queue: queue.clone(), key: Arc::from(format!("other-{n}")) },
+        );
+    }
+    let restore = Command::RestoreKey { queue, key, generation };
+    assert!(by_hand(&mut engine, NOW, restore));
+    assert_eq!(seen(&engine, "k").1, generation);
+}
+
+#[test]
+fn a_window_is_set_by_hand_only_on_what_was_seen() {
+    let mut engine = engine();
+    push(&mut engine, NOW, "q", "k");
+    let (owner, generation) = seen(&engine, "k");
+    let change = |generation, until: Option<i64>| {
+        Command::SetKeyWindow(WindowChange {
+            queue: Arc::from("q"),
+            key: Arc::from("k"),
+            owner: owner.clone(),
+            generation,
+            ttl: until.map(Millis),
+            until: until.map(|left| NOW.plus(Millis(left))),
+        })
+    };
+    assert!(!by_hand(&mut engine, NOW, change(JobKey(generation.0 + 1), Some(500))));
+    assert!(!by_hand(&mut engine, NOW, change(generation, Some(0))));
+    assert_eq!(engine.key("q", "k", NOW).unwrap().expires_at, None);
+    assert!(by_hand(&mut engine, NOW, change(generation, Some(500))));
+    assert_eq!(engine.key("q", "k", NOW).unwrap().expires_at, Some(NOW.plus(Millis(500))));
+    assert!(by_hand(&mut engine, NOW, change(generation, None)));
+    assert_eq!(engine.key("q", "k", NOW.plus(Millis(600))).map(|entry| entry.owner), Some(generation));
+    assert!(by_hand(&mut engine, NOW, change(generation, Some(500))));
+    run(&mut engine, NOW.plus(Millis(500)), Command::Totals);
+    assert!(engine.key("q", "k", NOW.plus(Millis(500))).is_none());
 }

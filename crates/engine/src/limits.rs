@@ -16,6 +16,8 @@ pub const STACK_TRACE_LIMIT_DEFAULT: u32 = 10;
 pub const PARKED_PER_CONN_MAX: usize = 1_000;
 /// Freed keys remembered for the sentence of the next add (gui.md 11).
 pub const FREED_KEYS_MAX: usize = 1_000;
+/// Keys released by hand that an undo finds; as many as one action on many releases.
+pub const RELEASED_KEYS_MAX: usize = 10_000;
 /// Completed and removed ids that still satisfy a later `dependsOn`.
 pub const COMPLETED_IDS_MAX: usize = 50_000;
 /// Jobs looked at by one page of the window before it says how far it got: two milliseconds, for which everything waits.

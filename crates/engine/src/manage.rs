@@ -1,6 +1,6 @@
 //! Queues as a whole: pause, drain, clean, obliterate, dead letters, and keys by hand (protocol-admin.md 2 and 5, dedup.md 4).
 
-use crate::command::{CleanState, DlqFilter, StallPatch, StateName};
+use crate::command::{CleanState, DlqFilter, StallPatch, StateName, WindowChange};
 use crate::dedup::FreedBy;
 use crate::effects::Effects;
 use crate::engine::Engine;
@@ -249,6 +249,20 @@ impl Engine {
         generation: JobKey,
     ) -> Result<Reply, Rejection> {
         let queue = self.queues.find(name).map(|queue| queue.id);
+        let entry = self.seen_key(now, queue, key, owner, generation)?;
+        self.free_key(entry, FreedBy::ReleasedByHand, now);
+        Ok(Reply::Ok)
+    }
+
+    /// The entry of a key, if its owner and generation are what was on screen.
+    fn seen_key(
+        &self,
+        now: Timestamp,
+        queue: Option<QueueId>,
+        key: &str,
+        owner: &JobId,
+        generation: JobKey,
+    ) -> Result<EntryId, Rejection> {
         let Some(entry) = queue.and_then(|queue| self.valid_key(queue, key, now)) else {
             return Err(Rejection::Changed(format!("The key {key} is free already")));
         };
@@ -256,7 +270,26 @@ impl Engine {
             let text = format!("This key changed while you looked: it belongs to {} now", entry.owner_id);
             return Err(Rejection::Changed(text));
         }
-        self.free_key(entry.entry, FreedBy::ReleasedByHand, now);
+        Ok(entry.entry)
+    }
+
+    /// The window's Extend: another window for a key that is what was on screen. Without `until` the key is held as long as
+    /// its owner lives, so it needs one that does.
+    pub(crate) fn set_window_by_hand(&mut self, now: Timestamp, change: WindowChange) -> Result<Reply, Rejection> {
+        let queue = self.queues.find(&change.queue).map(|queue| queue.id);
+        let entry = self.seen_key(now, queue, &change.key, &change.owner, change.generation)?;
+        let owner_lives = self.jobs.get(change.generation).is_some_and(Job::is_live);
+        match change.until {
+            None if !owner_lives => {
+                let text = "The owner has ended, so the key needs a window";
+                return Err(Rejection::Changed(text.to_owned()));
+            }
+            Some(until) if until.is_due(now) => {
+                return Err(Rejection::Changed("That window would have ended already".to_owned()));
+            }
+            Some(_) | None => {}
+        }
+        self.set_key_window(entry, change.ttl, change.until);
         Ok(Reply::Ok)
     }
 
@@ -276,7 +309,7 @@ impl Engine {
         if let Some(entry) = self.valid_key(queue, key, now) {
             return changed(format!("The key {key} is held by {} now", entry.owner_id));
         }
-        let freed = self.keys.freed(queue, key).filter(|freed| freed.owner == generation);
+        let freed = self.keys.released(queue, key).filter(|freed| freed.owner == generation);
         let Some(entry) = freed.map(|freed| freed.entry.clone()) else {
             return changed(format!("The release of {key} is too long ago to be undone"));
         };
