@@ -37,6 +37,6 @@ pub use core_view::CoreView;
 pub use error::{BrokerDown, ListenError, StartError};
 pub use handle::{BrokerHandle, BrokerStatus};
 pub use onceover_store::StoreError;
-pub use onceover_wire::canonical::canonical_hash;
+pub use onceover_wire::canonical::{canonical_hash, canonical_json};
 pub use onceover_wire::request::RefusedAdd;
 pub use rate::Rate;

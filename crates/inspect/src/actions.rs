@@ -4,14 +4,12 @@
 
 use crate::adds::{can_replay, whole_data};
 use crate::explain::sentence;
-use crate::request::{KeyRef, NewAdd};
+use crate::request::NewAdd;
 use crate::send;
 use crate::view::{ActionResult, Failure, FailureCode, RefusalCode};
-use crate::words::{ago, code, short_id};
 use onceover_broker::activity::{AddEntry, AddSource};
 use onceover_broker::{BrokerDown, BrokerHandle, BrokerStatus, CoreView};
 use onceover_engine::command::{Add, Command};
-use onceover_engine::names::{JobId, JobKey};
 use onceover_engine::reply::Reply;
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -87,67 +85,6 @@ pub fn refused(code: RefusalCode, message: String) -> ActionResult {
 pub async fn finished(broker: &BrokerHandle, result: ActionResult) -> Outcome {
     let revision = look(broker, |core| core.revision).await?;
     Ok(ActionResult { revision, ..result })
-}
-
-/// Frees a key, if owner and generation are still what was on the screen.
-pub async fn release_key(broker: &BrokerHandle, key: KeyRef) -> Outcome {
-    let command = Command::ReleaseKey {
-        queue: Arc::from(&*key.queue),
-        key: Arc::from(&*key.key),
-        owner: JobId::parse(&key.owner_id),
-        generation: JobKey(key.generation),
-    };
-    let result = match act(broker, command).await? {
-        Done::Yes => {
-            let message = format!("Released {}.", code(&key.key));
-            ActionResult { job_id: Some(key.owner_id.clone()), undo: Some(key), ..done(message) }
-        }
-        Done::No(text) => look(broker, move |core| release_refused(core, &key, text)).await?,
-    };
-    finished(broker, result).await
-}
-
-/// Says what the key is now, for whoever saw something older.
-fn release_refused(core: &CoreView<'_>, key: &KeyRef, text: String) -> ActionResult {
-    let Some(entry) = core.engine.key(&key.queue, &key.key, core.now) else {
-        return refused(RefusalCode::Gone, format!("{} is free already; nothing was done.", code(&key.key)));
-    };
-    if entry.owner == JobKey(key.generation) {
-        return refused(RefusalCode::NotPossible, text);
-    }
-    let since = ago(core.now.since(entry.registered_at));
-    let owner = short_id(&entry.owner_id);
-    let message =
-        format!("This key changed while you looked: it belongs to {owner}, which took it {since}. Nothing was done.");
-    ActionResult { job_id: Some(entry.owner_id.to_string()), ..refused(RefusalCode::Changed, message) }
-}
-
-/// Puts a released key back.
-pub async fn restore_key(broker: &BrokerHandle, key: KeyRef) -> Outcome {
-    let command = Command::RestoreKey {
-        queue: Arc::from(&*key.queue),
-        key: Arc::from(&*key.key),
-        generation: JobKey(key.generation),
-    };
-    let result = match act(broker, command).await? {
-        Done::Yes => {
-            let owner = short_id(&JobId::parse(&key.owner_id));
-            ActionResult { job_id: Some(key.owner_id), ..done(format!("{} belongs to {owner} again.", code(&key.key))) }
-        }
-        Done::No(text) => look(broker, move |core| restore_refused(core, &key, &text)).await?,
-    };
-    finished(broker, result).await
-}
-
-fn restore_refused(core: &CoreView<'_>, key: &KeyRef, text: &str) -> ActionResult {
-    match core.engine.key(&key.queue, &key.key, core.now) {
-        Some(entry) => {
-            let owner = short_id(&entry.owner_id);
-            let message = format!("{} cannot be put back: it belongs to {owner} now.", code(&key.key));
-            ActionResult { job_id: Some(entry.owner_id.to_string()), ..refused(RefusalCode::KeyTaken, message) }
-        }
-        None => refused(RefusalCode::NotPossible, format!("{} cannot be put back. {text}.", code(&key.key))),
-    }
 }
 
 /// Sends a logged add again, with the same options and payload.

@@ -58,6 +58,11 @@ impl Codes {
         CODES.into_iter().enumerate().filter(move |(place, _)| self.0 >> place & 1 == 1).map(|(_, code)| code)
     }
 
+    /// Place of the worst code among all codes; the lower, the worse.
+    pub fn worst(self) -> u32 {
+        self.0.trailing_zeros()
+    }
+
     /// 0 for nothing, then as bad as its worst code.
     pub fn rank(self) -> u8 {
         match self.iter().next().map(severity) {
@@ -242,16 +247,22 @@ impl<'a> Looker<'a> {
                 (title, "That data is gone; only its add in the log has it.".to_owned(), last_add)
             }
         };
-        Attention { code: attention, severity: severity(attention), title, text, since: since.0 }
+        let heals_at = match attention {
+            AttentionCode::WorkerGone => self.heals_at(owner).map(|at| at.0),
+            _ => None,
+        };
+        Attention { code: attention, severity: severity(attention), title, text, since: since.0, heals_at }
+    }
+
+    /// When a job without a worker comes back by itself.
+    fn heals_at(&self, owner: Option<&Job>) -> Option<Timestamp> {
+        let job = owner?;
+        heals_at(job, job.delivery.as_deref()?, self.core, &self.queue(job.queue).name)
     }
 
     /// Whether and when a job without a worker comes back by itself.
     fn healing(&self, owner: Option<&Job>) -> String {
-        let at = owner.and_then(|job| Some((job, job.delivery.as_deref()?))).and_then(|(job, delivery)| {
-            let queue = &self.queue(job.queue).name;
-            heals_at(job, delivery, self.core, queue)
-        });
-        match at {
+        match self.heals_at(owner) {
             Some(at) => format!("Heals by itself in about {}.", duration(at.since(self.now))),
             None => "It does not heal by itself: the queue looks for no stalled jobs.".to_owned(),
         }

@@ -12,7 +12,9 @@ use crate::overview::{self, Closed};
 use crate::playground::{self, Playgrounds};
 use crate::request::{KeyRef, Request};
 use crate::view::{Changed, Failure, FailureCode, Reply};
-use crate::{adds, clients, job_actions, job_detail, jobs, key_detail, keys, queue_actions, queues};
+use crate::{
+    adds, clients, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys, queue_actions, queues,
+};
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
 use std::time::Instant;
@@ -114,6 +116,14 @@ impl Inspector {
                 let found = view(broker, move |core| key_detail::find_preview(core, &queue, &key)).await?;
                 found.map(Reply::ReleasePreview).ok_or(gone)
             }
+            Request::KeysPreview { keys } => {
+                let (chosen, health) = (key_bulk::chosen(keys)?, self.health.clone());
+                view(broker, move |core| key_bulk::preview(core, &chosen, &health)).await.map(Reply::KeysPreview)
+            }
+            Request::Attention => {
+                let health = self.health.clone();
+                view(broker, move |core| keys::attention(core, &health)).await.map(Reply::Attention)
+            }
             Request::Jobs(query) => {
                 let mut search = Search::new(jobs::question(&query)?);
                 let began = Instant::now();
@@ -154,8 +164,15 @@ impl Inspector {
 /// Every request that changes something.
 async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> {
     let result = match request {
-        Request::ReleaseKey(key) => actions::release_key(broker, named(key)?).await?,
-        Request::RestoreKey(key) => actions::restore_key(broker, named(key)?).await?,
+        Request::ReleaseKey(key) => key_actions::release(broker, named(key)?).await?,
+        Request::ReleaseKeys { keys, leave_out_active } => {
+            key_bulk::release(broker, key_bulk::bounded(keys)?, leave_out_active).await?
+        }
+        Request::RestoreKeys { mut keys } if keys.len() == 1 => {
+            key_actions::restore(broker, named(keys.remove(0))?).await?
+        }
+        Request::RestoreKeys { keys } => key_bulk::restore(broker, key_bulk::bounded(keys)?).await?,
+        Request::SetKeyWindow(window) => key_actions::set_window(broker, window).await?,
         Request::ReplayAdd { seq } => actions::replay_add(broker, seq).await?,
         Request::RetryJob { id } => job_actions::retry(broker, id).await?,
         Request::RemoveJob { id } => job_actions::remove(broker, id).await?,
@@ -187,6 +204,8 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::Keys(_)
         | Request::Key { .. }
         | Request::ReleasePreview { .. }
+        | Request::KeysPreview { .. }
+        | Request::Attention
         | Request::Jobs(_)
         | Request::Job { .. }
         | Request::JobData { .. }

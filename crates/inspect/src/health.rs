@@ -44,6 +44,11 @@ impl Health {
         self.codes.get(&entry.entry).copied().unwrap_or_default()
     }
 
+    /// The keys with something to look at.
+    pub fn entries(&self) -> impl Iterator<Item = (EntryId, Codes)> + '_ {
+        self.codes.iter().map(|(entry, codes)| (*entry, *codes))
+    }
+
     /// How many keys have something to look at.
     pub fn attention(&self) -> u64 {
         self.codes.len() as u64

@@ -39,6 +39,7 @@ impl BulkAction {
             Action::Remove => Ok(BulkAction::Remove),
             Action::Promote => Ok(BulkAction::Promote),
             Action::Release
+            | Action::Window
             | Action::Replay
             | Action::Pause
             | Action::Resume

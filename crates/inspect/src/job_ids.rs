@@ -58,12 +58,14 @@ impl Named<'_> {
     /// By text where that was asked for, else the newest first: a job id has no window and no counters.
     fn rank(&self, sort: KeysSort) -> Rank<'_> {
         let queue: &str = &self.job.spec.queue;
+        let newest = (-self.job.created_at.0, ("", ""));
         let (number, texts) = match sort {
             KeysSort::Key => (0, (self.id.as_str(), queue)),
             KeysSort::Queue => (0, (queue, self.id.as_str())),
-            KeysSort::Attention | KeysSort::TimeLeft | KeysSort::Collapsed | KeysSort::LastDecision => {
-                (-self.job.created_at.0, ("", ""))
-            }
+            KeysSort::Age => (self.job.created_at.0, ("", "")),
+            KeysSort::Owner => (0, (self.job.state_name(self.now).as_str(), self.id.as_str())),
+            KeysSort::Attention | KeysSort::TimeLeft | KeysSort::Collapsed | KeysSort::LastDecision => newest,
+            KeysSort::Extended | KeysSort::Replaced | KeysSort::Strategy => newest,
         };
         Rank { numbers: (number, 0), texts, own: self.job.key.0 }
     }

@@ -2,13 +2,15 @@
 
 use crate::adds;
 use crate::attention::Looker;
+use crate::job_can;
 use crate::job_ids;
 use crate::keys::{Held, row};
-use crate::limits::{KEY_ADDS_MAX, LOG_SCAN_MAX};
+use crate::limits::{KEY_ADDS_MAX, LOG_SCAN_MAX, TEXT_BYTES_MAX};
 use crate::release::{self, preview};
 use crate::view::{Action, Can, KeyDetail, KeyWorker, ReleasePreview};
 use onceover_broker::CoreView;
 use onceover_broker::activity::AddEntry;
+use onceover_broker::canonical_json;
 use onceover_engine::dedup::{DedupWindow, KeyEntry};
 use onceover_engine::job::Job;
 use onceover_engine::names::JobId;
@@ -26,15 +28,28 @@ pub fn find(core: &CoreView<'_>, queue: &str, key: &str) -> Option<KeyDetail> {
         row: row(&looker, &held),
         worker: owner.and_then(|job| worker(core, &looker, job)),
         window_note: window_note(core, entry, owner),
-        hashed_text: None,
+        hashed_text: hashed_text(core, entry),
         release: preview(core, &looker, entry),
         last_adds: adds.iter().map(|entry| adds::row(entry)).collect(),
-        can: vec![
-            Can { action: Action::Release, allowed: true, reason: None },
-            adds.first()
-                .map_or_else(no_replay, |entry| adds::can_replay(entry, adds::whole_data(core, entry).is_some())),
-        ],
+        can: can(core, None, owner, adds.first().copied()),
     })
+}
+
+/// What can be done with a key, its owner and its last add. `fixed` says why the key itself cannot be changed.
+fn can(core: &CoreView<'_>, fixed: Option<&str>, owner: Option<&Job>, add: Option<&AddEntry>) -> Vec<Can> {
+    let of_key = |action| Can { action, allowed: fixed.is_none(), reason: fixed.map(str::to_owned) };
+    let replay = |entry| adds::can_replay(entry, adds::whole_data(core, entry).is_some());
+    let mut can = vec![of_key(Action::Release), of_key(Action::Window), add.map_or_else(no_replay, replay)];
+    let about_owner = [Action::Retry, Action::Remove, Action::Return, Action::Promote];
+    let of_owner = owner.map(|job| job_can::all(core, job)).unwrap_or_default();
+    can.extend(of_owner.into_iter().filter(|one| about_owner.contains(&one.action)));
+    can
+}
+
+/// The text whose hash is the key, as far as its owner's data still tells it.
+fn hashed_text(core: &CoreView<'_>, entry: &KeyEntry) -> Option<String> {
+    let data = entry.from_hash.then(|| adds::job_data(core, entry.owner)).flatten()?;
+    canonical_json(&data, TEXT_BYTES_MAX).ok()
 }
 
 /// What a release would do; none when nothing is called so.
@@ -65,11 +80,7 @@ fn find_job_id(core: &CoreView<'_>, queue: &str, id: &str) -> Option<KeyDetail> 
         window_note: Some("A job ID is broker-wide and ends with its job.".to_owned()),
         hashed_text: None,
         last_adds: adds.iter().map(|entry| adds::row(entry)).collect(),
-        can: vec![
-            Can { action: Action::Release, allowed: false, reason: release.reason.clone() },
-            adds.first()
-                .map_or_else(no_replay, |entry| adds::can_replay(entry, adds::whole_data(core, entry).is_some())),
-        ],
+        can: can(core, release.reason.as_deref(), Some(job), adds.first().copied()),
         release,
     })
 }

@@ -7,13 +7,14 @@ use crate::attention::{Codes, Looker, code_word};
 use crate::filter::{Fields, Filter, Kind, Row, id_has_word, id_is};
 use crate::health::HealthCache;
 use crate::job_ids;
-use crate::limits::PAGE_ROWS_MAX;
+use crate::limits::{ATTENTION_ROWS_MAX, PAGE_ROWS_MAX};
 use crate::order::{Place, Rank, Window};
 use crate::payload::Needle;
 use crate::request::{KeysChip, KeysQuery, KeysSort};
-use crate::view::{Failure, KeyCounts, KeyKind, KeyRow, KeysPage, LastDecision, Strategy};
+use crate::view::{AttentionView, Failure, KeyCounts, KeyKind, KeyRow, KeysPage, LastDecision, Strategy};
 use crate::words;
 use onceover_broker::CoreView;
+use onceover_engine::command::StateName;
 use onceover_engine::dedup::{KeyEntry, LastAdd};
 use onceover_engine::job::Job;
 use onceover_engine::names::ConnId;
@@ -115,6 +116,43 @@ pub fn page(core: &CoreView<'_>, question: &Question, health: &HealthCache) -> K
     }
 }
 
+/// What deserves a look, worst first, then the oldest.
+pub fn attention(core: &CoreView<'_>, health: &HealthCache) -> AttentionView {
+    let health = health.get(core);
+    let looker = Looker::new(core);
+    let known = |(entry, codes)| Some((core.engine.key_by_entry(entry)?, codes));
+    let mut keys: Vec<(&KeyEntry, Codes)> = health.entries().filter_map(known).collect();
+    keys.sort_unstable_by_key(|(entry, codes)| (codes.worst(), entry.registered_at, entry.entry));
+    let held = |(entry, codes): (&KeyEntry, Codes)| {
+        row(&looker, &Held { core, entry, queue: &looker.queue(entry.queue).name, codes })
+    };
+    AttentionView {
+        revision: core.revision,
+        now: core.now.0,
+        total: keys.len() as u64,
+        keys: keys.into_iter().take(ATTENTION_ROWS_MAX).map(held).collect(),
+    }
+}
+
+/// The keys that a question lets through, in no order, at most `max`; and whether there are more.
+pub fn matching<'a>(
+    core: &'a CoreView<'_>,
+    question: &Question,
+    health: &HealthCache,
+    max: usize,
+) -> (Vec<&'a KeyEntry>, bool) {
+    let health = health.get(core);
+    let looker = Looker::new(core);
+    let accepted = |entry: &&KeyEntry| {
+        let held = Held { core, entry, queue: &looker.queue(entry.queue).name, codes: health.codes(entry) };
+        held.is_in(question.chip) && question.filter.accepts(&held)
+    };
+    let mut entries: Vec<&KeyEntry> = core.engine.keys().filter(accepted).take(max + 1).collect();
+    let more = entries.len() > max;
+    entries.truncate(max);
+    (entries, more)
+}
+
 fn count(counts: &mut KeyCounts, held: &Held<'_>) {
     let is = |chip| u64::from(held.is_in(chip));
     counts.all += 1;
@@ -161,6 +199,11 @@ impl<'a> Held<'a> {
             KeysSort::Key => ((0, 0), (&*entry.key, self.queue)),
             KeysSort::Queue => ((0, 0), (self.queue, &*entry.key)),
             KeysSort::Collapsed => ((-i64::try_from(entry.tally.collapsed).unwrap_or(i64::MAX), end), ("", "")),
+            KeysSort::Owner => ((state_rank(self.owner().map(|job| job.state_name(self.core.now))), end), ("", "")),
+            KeysSort::Age => ((entry.registered_at.0, 0), ("", "")),
+            KeysSort::Extended => ((-i64::try_from(entry.tally.extended).unwrap_or(i64::MAX), end), ("", "")),
+            KeysSort::Replaced => ((-i64::try_from(entry.tally.replaced).unwrap_or(i64::MAX), end), ("", "")),
+            KeysSort::Strategy => ((0, end), (strategy_word(strategy(self.owner())), "")),
             KeysSort::LastDecision => ((-entry.tally.last.map_or(entry.registered_at, |last| last.at).0, 0), ("", "")),
         };
         Rank { numbers, texts, own: entry.entry.0 }
@@ -196,6 +239,20 @@ impl Row<Field> for Held<'_> {
         word.is_in(self.entry.key.as_bytes())
             || word.is_in(self.queue.as_bytes())
             || id_has_word(&self.entry.owner_id, word)
+    }
+}
+
+/// Owners that run first, then in the order in which they will; ended ones last.
+fn state_rank(state: Option<StateName>) -> i64 {
+    match state {
+        Some(StateName::Active) => 0,
+        Some(StateName::Prioritized) => 1,
+        Some(StateName::Waiting) => 2,
+        Some(StateName::Delayed) => 3,
+        Some(StateName::WaitingChildren) => 4,
+        Some(StateName::Failed) => 5,
+        Some(StateName::Completed) => 6,
+        None => 7,
     }
 }
 

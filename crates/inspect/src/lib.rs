@@ -22,6 +22,8 @@ mod job_can;
 mod job_detail;
 mod job_ids;
 mod jobs;
+mod key_actions;
+mod key_bulk;
 mod key_detail;
 mod keys;
 mod limits;

@@ -34,3 +34,9 @@ pub const LEFT_ALONE_MAX: usize = 100;
 pub const SAMPLE_ROWS: usize = 5;
 /// Jobs shown with the program that has them.
 pub const LEASES_SHOWN_MAX: usize = 100;
+/// Keys that one action on many takes; the engine remembers as many for the undo.
+pub const BULK_KEYS_MAX: usize = onceover_engine::limits::RELEASED_KEYS_MAX;
+/// Keys in the list of what deserves a look.
+pub const ATTENTION_ROWS_MAX: usize = 200;
+/// Longest window that can be set by hand, in ms: as long as any duration of an add.
+pub const WINDOW_MS_MAX: i64 = 365 * 86_400_000;

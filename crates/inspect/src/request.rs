@@ -42,6 +42,13 @@ pub enum Request {
         /// The whole key.
         key: String,
     },
+    /// What a release of many keys would do if it happened now. Answer: `KeysPreview`.
+    KeysPreview {
+        /// Which keys.
+        keys: KeysChosen,
+    },
+    /// What deserves a look, worst first. Answer: `AttentionView`.
+    Attention,
     /// A page of jobs, in the order of `JobsPage`. Answer: `JobsPage`.
     Jobs(JobsQuery),
     /// One job in full. Answer: `JobDetail`.
@@ -68,8 +75,21 @@ pub enum Request {
 
     /// Frees a key; its job stays. Refused when owner or generation changed. Answer: `ActionResult`, with `undo`.
     ReleaseKey(KeyRef),
-    /// Puts a released key back, if it is still free and its owner still lives. Answer: `ActionResult`.
-    RestoreKey(KeyRef),
+    /// Frees many keys, each for itself; those that changed are left alone. Answer: `ActionResult`, with `undo` and
+    /// `leftAlone`.
+    ReleaseKeys {
+        /// As they were on the screen, at most 10,000.
+        keys: Vec<KeyRef>,
+        /// Whether keys whose owner is active stay.
+        leave_out_active: bool,
+    },
+    /// Puts released keys back, each if it is still free and its owner still lives. Answer: `ActionResult`.
+    RestoreKeys {
+        /// As they were released.
+        keys: Vec<KeyRef>,
+    },
+    /// Gives a key another window. Refused when owner or generation changed. Answer: `ActionResult`, with `undo`.
+    SetKeyWindow(KeyWindow),
     /// Sends a logged add again with the same options. Answer: `ActionResult`, with `seq` of the new log entry.
     ReplayAdd {
         /// Number of the add in the log.
@@ -318,6 +338,16 @@ pub enum KeysSort {
     Collapsed,
     /// Time of the last decision, newest first.
     LastDecision,
+    /// State of the owner, then its id.
+    Owner,
+    /// When the owner took it, oldest first.
+    Age,
+    /// How often the window was set anew, most first.
+    Extended,
+    /// How often the owner was replaced, most first.
+    Replaced,
+    /// Strategy of the owner.
+    Strategy,
 }
 
 /// Which jobs to list.
@@ -371,6 +401,44 @@ pub struct KeyRef {
     pub owner_id: String,
     /// Grows with each change of owner.
     pub generation: u64,
+}
+
+/// Another window for a key, as it was on the screen.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct KeyWindow {
+    /// Queue the key is scoped to.
+    pub queue: String,
+    /// The whole key.
+    pub key: String,
+    /// Public id of the job that held it.
+    pub owner_id: String,
+    /// Grows with each change of owner.
+    pub generation: u64,
+    /// Length of the window, 1 ms to 365 days; absent for none: the key then ends with its owner.
+    pub ttl_ms: Option<i64>,
+    /// Its end, in ms; absent for `ttlMs` from now.
+    pub expires_at: Option<i64>,
+}
+
+/// Keys for an action on many.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(tag = "by", rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum KeysChosen {
+    /// These, as they were on the screen.
+    Refs {
+        /// At most 10,000.
+        keys: Vec<KeyRef>,
+    },
+    /// All that match now, at most 10,000.
+    Matching {
+        /// Text of the filter box; empty for all.
+        filter: String,
+        /// The chip that is switched on.
+        chip: KeysChip,
+    },
 }
 
 /// An add made in the window. Absent options mean what they mean for a client that leaves them out.

@@ -17,8 +17,8 @@ pub use jobs::{
     JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, TimeEntry, TimelineEntry,
 };
 pub use keys::{
-    Attention, AttentionCode, KeyCounts, KeyDetail, KeyKind, KeyRow, KeyWorker, KeysPage, LastDecision, ReleasePreview,
-    Severity, Strategy,
+    Attention, AttentionCode, AttentionView, KeyCounts, KeyDetail, KeyGroup, KeyKind, KeyRow, KeyWorker, KeysPage,
+    KeysPreview, LastDecision, ReleasePreview, Severity, Strategy,
 };
 pub use playground::{
     LaneAdd, LaneEnd, LaneEnding, LaneFigures, LaneJob, LaneKey, LaneSpan, LaneView, PlayClock, PlayLine, PlayRun,
@@ -29,7 +29,7 @@ pub use system::{
     QueueRow, QueuesView, WorkerRow,
 };
 
-use crate::request::KeyRef;
+use crate::request::Request;
 
 /// Any answer. It travels without a tag: the request's type says what comes back.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -65,6 +65,10 @@ pub enum Reply {
     Text(Text),
     /// To `JobsPreview`.
     JobsPreview(JobsPreview),
+    /// To `KeysPreview`.
+    KeysPreview(KeysPreview),
+    /// To `Attention`.
+    Attention(AttentionView),
 }
 
 /// A request that could not be answered. The HTTP door sends it with a status other than 200, the window's as a rejected call.
@@ -117,8 +121,8 @@ pub struct ActionResult {
     pub job_id: Option<String>,
     /// Log entry that the action made.
     pub seq: Option<u64>,
-    /// Pass it to `RestoreKey` within 10 s to undo.
-    pub undo: Option<KeyRef>,
+    /// The action that undoes it, to be sent within 10 s.
+    pub undo: Option<Box<Request>>,
     /// Of an action on many: those that were left alone, at most the first 100, with the reason of each.
     pub left_alone: Vec<LeftAlone>,
     /// State after the action.
@@ -177,6 +181,8 @@ pub struct Can {
 pub enum Action {
     /// `ReleaseKey`.
     Release,
+    /// `SetKeyWindow`.
+    Window,
     /// `ReplayAdd`; of a key: its last add.
     Replay,
     /// `RetryJob`.

@@ -3,4 +3,4 @@
 /**
  * Names of the actions in `Can`.
  */
-export type Action = "release" | "replay" | "retry" | "remove" | "promote" | "pause" | "resume" | "edit" | "fail" | "return" | "drain" | "clean" | "obliterate";
+export type Action = "release" | "window" | "replay" | "retry" | "remove" | "promote" | "pause" | "resume" | "edit" | "fail" | "return" | "drain" | "clean" | "obliterate";

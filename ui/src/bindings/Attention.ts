@@ -25,4 +25,8 @@ text: string,
 /**
  * Since when, in ms.
  */
-since: number, };
+since: number, 
+/**
+ * When it heals by itself, in ms; absent when it does not or nobody knows.
+ */
+healsAt: number | null, };

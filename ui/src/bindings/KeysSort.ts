@@ -3,4 +3,4 @@
 /**
  * Columns that can order the keys. Natural order: attention and least time left first, most collapsed first, texts from A to Z.
  */
-export type KeysSort = "attention" | "timeLeft" | "key" | "queue" | "collapsed" | "lastDecision";
+export type KeysSort = "attention" | "timeLeft" | "key" | "queue" | "collapsed" | "lastDecision" | "owner" | "age" | "extended" | "replaced" | "strategy";

@@ -5,6 +5,8 @@ import type { JobState } from "./JobState";
 import type { JobsChosen } from "./JobsChosen";
 import type { JobsQuery } from "./JobsQuery";
 import type { KeyRef } from "./KeyRef";
+import type { KeyWindow } from "./KeyWindow";
+import type { KeysChosen } from "./KeysChosen";
 import type { KeysQuery } from "./KeysQuery";
 import type { NewAdd } from "./NewAdd";
 import type { PlaygroundAct } from "./PlaygroundAct";
@@ -32,7 +34,11 @@ queue: string,
 /**
  * The whole key.
  */
-key: string, } | { "type": "jobs" } & JobsQuery | { "type": "job", 
+key: string, } | { "type": "keysPreview", 
+/**
+ * Which keys.
+ */
+keys: KeysChosen, } | { "type": "attention" } | { "type": "jobs" } & JobsQuery | { "type": "job", 
 /**
  * Public id of the job.
  */
@@ -48,7 +54,19 @@ action: Action,
 /**
  * Which jobs.
  */
-jobs: JobsChosen, } | { "type": "queues" } | { "type": "clients" } | { "type": "releaseKey" } & KeyRef | { "type": "restoreKey" } & KeyRef | { "type": "replayAdd", 
+jobs: JobsChosen, } | { "type": "queues" } | { "type": "clients" } | { "type": "releaseKey" } & KeyRef | { "type": "releaseKeys", 
+/**
+ * As they were on the screen, at most 10,000.
+ */
+keys: Array<KeyRef>, 
+/**
+ * Whether keys whose owner is active stay.
+ */
+leaveOutActive: boolean, } | { "type": "restoreKeys", 
+/**
+ * As they were released.
+ */
+keys: Array<KeyRef>, } | { "type": "setKeyWindow" } & KeyWindow | { "type": "replayAdd", 
 /**
  * Number of the add in the log.
  */

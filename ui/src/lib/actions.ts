@@ -2,16 +2,21 @@
 import type { ActionResult } from '../bindings/ActionResult';
 import type { KeyRef } from '../bindings/KeyRef';
 import type { NewAdd } from '../bindings/NewAdd';
+import type { RefusalCode } from '../bindings/RefusalCode';
 import type { ActionRequest } from '../platform';
 import { act } from './live.svelte';
 import { go } from './route.svelte';
 import { toasts, type ToastOffer } from './toasts.svelte';
 
-/** Runs an action and shows its outcome as a toast. Null when the broker could not be asked. */
-export async function perform(request: ActionRequest, silent = false): Promise<ActionResult | null> {
+/** Runs an action and shows its outcome as a toast, with its undo where there is one. Null when the broker could not be
+ * asked. `silent` names the refusals that the caller shows itself; true = whatever comes of it. */
+export async function perform(
+  request: ActionRequest,
+  silent: boolean | RefusalCode = false,
+): Promise<ActionResult | null> {
   try {
     const result = await act(request);
-    if (!silent) show(result);
+    if (silent !== true && (silent === false || result.code !== silent)) show(result);
     return result;
   } catch (reason) {
     toasts.error(reason instanceof Error ? reason.message : String(reason));
@@ -19,14 +24,9 @@ export async function perform(request: ActionRequest, silent = false): Promise<A
   }
 }
 
-/** Releases a key as it was on the screen; the toast can undo it. A changed key is left to the caller to show. */
-export async function releaseKey(seen: KeyRef): Promise<ActionResult | null> {
-  const result = await perform({ type: 'releaseKey', ...seen }, true);
-  if (!result || result.code === 'changed') return result;
-  const undo = result.undo;
-  if (result.ok && undo) toasts.undoable(result.message, () => void perform({ type: 'restoreKey', ...undo }));
-  else show(result);
-  return result;
+/** Releases a key as it was on the screen. A changed key is left to the caller to show. */
+export function releaseKey(seen: KeyRef): Promise<ActionResult | null> {
+  return perform({ type: 'releaseKey', ...seen }, 'changed');
 }
 
 /** Sends a logged add again and offers to look at the new row. */
@@ -68,7 +68,10 @@ function copyBySelection(text: string): boolean {
 
 function show(result: ActionResult): void {
   const text = result.detail ? `${result.message} ${result.detail}` : result.message;
-  if (result.ok) toasts.done(text, offerFor(result));
+  // What undoes an action is always an action.
+  const undo = result.undo as ActionRequest | null;
+  if (undo) toasts.undoable(text, () => void perform(undo));
+  else if (result.ok) toasts.done(text, offerFor(result));
   else toasts.error(text, offerFor(result));
 }
 

@@ -20,8 +20,8 @@ beforeEach(() => {
     keys: () => keysPage([waiting, keyRow({ key: 'other', ownerState: 'delayed' })]),
     key: () => keyDetail(waiting),
     releasePreview: () => releasePreview(waiting),
-    releaseKey: () => done('Released `sync-task`.', { undo: seen }),
-    restoreKey: () => done('Restored `sync-task`.'),
+    releaseKey: () => done('Released `sync-task`.', { undo: { type: 'restoreKeys', keys: [seen] } }),
+    restoreKeys: () => done('Restored `sync-task`.'),
     replayAdd: () => done('Replayed #812.', { seq: 813 }),
   });
 });
@@ -47,7 +47,7 @@ it('sends owner and generation as they were on the screen, and offers an undo', 
   await user.click(screen.getByTestId('keys.release.confirm'));
   expect(host.sent('releaseKey')).toEqual([{ type: 'releaseKey', ...seen }]);
   await user.click(await screen.findByTestId('toast.offer'));
-  await waitFor(() => expect(host.sent('restoreKey')).toEqual([{ type: 'restoreKey', ...seen }]));
+  await waitFor(() => expect(host.sent('restoreKeys')).toEqual([{ type: 'restoreKeys', keys: [seen] }]));
 });
 
 it('says so when the key changed, and releases it only after another look', async () => {

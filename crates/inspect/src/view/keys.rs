@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{AddRow, Can, Chip, Decision, JobState};
+use crate::request::KeyRef;
 
 /// A page of keys.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -141,6 +142,8 @@ pub struct Attention {
     pub text: String,
     /// Since when, in ms.
     pub since: i64,
+    /// When it heals by itself, in ms; absent when it does not or nobody knows.
+    pub heals_at: Option<i64>,
 }
 
 /// Why a key deserves a look. Order is severity.
@@ -244,4 +247,57 @@ pub struct ReleasePreview {
     pub allowed: bool,
     /// Why not.
     pub reason: Option<String>,
+}
+
+/// What a release of many keys would do.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct KeysPreview {
+    /// See the module `view`.
+    pub revision: u64,
+    /// The broker's clock, in ms.
+    pub now: i64,
+    /// The keys it would be tried on, to be sent back with the release.
+    pub keys: Vec<KeyRef>,
+    /// Of those that were chosen one by one: how many changed or ended since. They will be left alone.
+    pub changed: u64,
+    /// By state of the owner, the riskiest last.
+    pub groups: Vec<KeyGroup>,
+    /// Owners that are active.
+    pub active: u64,
+    /// The first few.
+    pub sample: Vec<KeyRow>,
+    /// Said when there are more than one action takes.
+    pub note: Option<String>,
+}
+
+/// Keys whose owners are in the same state.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct KeyGroup {
+    /// State of the owners.
+    pub state: JobState,
+    /// How many keys.
+    pub keys: u64,
+    /// What the owners do, a few words.
+    pub owners: String,
+    /// What the next add does.
+    pub next: String,
+}
+
+/// The keys that deserve a look.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct AttentionView {
+    /// See the module `view`.
+    pub revision: u64,
+    /// The broker's clock, in ms.
+    pub now: i64,
+    /// How many there are.
+    pub total: u64,
+    /// Worst first, then the oldest; at most 200.
+    pub keys: Vec<KeyRow>,
 }
