@@ -67,6 +67,8 @@ impl Default for Keys {
         Keys {
             entries: FxHashMap::default(),
             index: HashMap::default(),
+            order: Ranked::default(),
+            ends: Ranked::default(),
             freed: FreedKeys::new(FREED_KEYS_MAX),
             released: FreedKeys::new(RELEASED_KEYS_MAX),
         }

@@ -135,11 +135,6 @@ impl Engine {
         self.valid_key(self.queues.find(queue)?.id, key, now)
     }
 
-    /// The entry with this number; it may have ended since the last `tick`.
-    pub fn key_by_entry(&self, entry: EntryId) -> Option<&KeyEntry> {
-        self.keys.get(entry)
-    }
-
     /// All keys, in no order that means anything; ended ones leave at the next `tick`.
     pub fn keys(&self) -> impl Iterator<Item = &KeyEntry> {
         self.keys.iter()

@@ -50,7 +50,8 @@ pub fn page(core: &CoreView<'_>, question: &Question, counts: KeyCounts) -> Keys
 fn is_by_age(sort: KeysSort) -> bool {
     match sort {
         KeysSort::Attention | KeysSort::TimeLeft | KeysSort::Collapsed | KeysSort::LastDecision => true,
-        KeysSort::Key | KeysSort::Queue => false,
+        KeysSort::Extended | KeysSort::Replaced | KeysSort::Strategy => true,
+        KeysSort::Key | KeysSort::Queue | KeysSort::Owner | KeysSort::Age => false,
     }
 }
 
