@@ -101,29 +101,6 @@ impl Inspector {
                 let found = found.ok_or_else(|| not_found(format!("Add #{seq} is not in the log any more.")))?;
                 Ok(Reply::Add(Box::new(adds::detail(found))))
             }
-            Request::Keys(query) => {
-                let question = keys::question(&query)?;
-                let health = self.health.clone();
-                view(broker, move |core| keys::page(core, &question, &health)).await.map(Reply::Keys)
-            }
-            Request::Key { queue, key } => {
-                let gone = no_key(&key);
-                let found = view(broker, move |core| key_detail::find(core, &queue, &key)).await?;
-                found.map(|found| Reply::Key(Box::new(found))).ok_or(gone)
-            }
-            Request::ReleasePreview { queue, key } => {
-                let gone = no_key(&key);
-                let found = view(broker, move |core| key_detail::find_preview(core, &queue, &key)).await?;
-                found.map(Reply::ReleasePreview).ok_or(gone)
-            }
-            Request::KeysPreview { keys } => {
-                let (chosen, health) = (key_bulk::chosen(keys)?, self.health.clone());
-                view(broker, move |core| key_bulk::preview(core, &chosen, &health)).await.map(Reply::KeysPreview)
-            }
-            Request::Attention => {
-                let health = self.health.clone();
-                view(broker, move |core| keys::attention(core, &health)).await.map(Reply::Attention)
-            }
             Request::Jobs(query) => {
                 let mut search = Search::new(jobs::question(&query)?);
                 let began = Instant::now();
@@ -150,6 +127,35 @@ impl Inspector {
             }
             Request::Queues => view(broker, queues::view).await.map(Reply::Queues),
             Request::Clients => view(broker, clients::view).await.map(Reply::Clients),
+            other => self.answer_about_keys(broker, other).await,
+        }
+    }
+
+    async fn answer_about_keys(&self, broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> {
+        match request {
+            Request::Keys(query) => {
+                let question = keys::question(&query)?;
+                let health = self.health.clone();
+                view(broker, move |core| keys::page(core, &question, &health)).await.map(Reply::Keys)
+            }
+            Request::Key { queue, key } => {
+                let gone = no_key(&key);
+                let found = view(broker, move |core| key_detail::find(core, &queue, &key)).await?;
+                found.map(|found| Reply::Key(Box::new(found))).ok_or(gone)
+            }
+            Request::ReleasePreview { queue, key } => {
+                let gone = no_key(&key);
+                let found = view(broker, move |core| key_detail::find_preview(core, &queue, &key)).await?;
+                found.map(Reply::ReleasePreview).ok_or(gone)
+            }
+            Request::KeysPreview { keys } => {
+                let (chosen, health) = (key_bulk::chosen(keys)?, self.health.clone());
+                view(broker, move |core| key_bulk::preview(core, &chosen, &health)).await.map(Reply::KeysPreview)
+            }
+            Request::Attention => {
+                let health = self.health.clone();
+                view(broker, move |core| keys::attention(core, &health)).await.map(Reply::Attention)
+            }
             action => act(broker, action).await,
         }
     }
