@@ -9,6 +9,7 @@ use crate::view::{Chip, JobState, LaneAdd, LaneEnd, LaneEnding, LaneFigures, Lan
 use crate::words;
 use onceover_engine::Engine;
 use onceover_engine::command::{Payload, StateName};
+use onceover_engine::dedup::Outcome;
 use onceover_engine::effects::AddRecord;
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::job::Job;
@@ -157,7 +158,7 @@ impl Record {
         let sentence = explain::sentence(record);
         let why = if follows { format!("The kept data becomes a job. {sentence}") } else { sentence };
         self.absorbed += u32::from(words::is_collapsed(record.decision.code));
-        self.rejected += u32::from(words::is_rejected(record.decision.code));
+        self.rejected += u32::from(record.decision.code.outcome() == Outcome::Rejected);
         self.note_name(record);
         if let (Some(key), Some(id)) = (record.decision.job_key, &record.decision.job)
             && !words::is_collapsed(record.decision.code)
