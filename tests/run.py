@@ -47,6 +47,7 @@ STAGES = [
         with_broker(os.path.join(TARGET, "debug", "onceover-sdk-smoke")),
         python("tests/sdk/rust/conformance.py"),
     ], ["build"]),
+    ("crossing", [python("tests/fleet/test_crossing.py")], ["build", "sdk-rust"]),
     ("readme", [python("tests/readme.py")], ["build"]),
     ("kill", [python("tests/kill/test_kill.py")], ["build"]),
     ("bad-input", [python("tests/badinput/test_wire.py")], ["build"]),

@@ -2,9 +2,9 @@
 
 use std::sync::{Arc, Condvar, Mutex};
 use std::thread::sleep;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use bunqueue_client::{Backoff, BulkEntry, JobOptions, ProcessError, Value};
+use bunqueue_client::{BulkEntry, JobOptions, ProcessError, Value};
 
 use crate::kit::{Working, data_of, fresh, keyed, number, number_of, queue, until};
 
@@ -21,10 +21,7 @@ pub const ALL: &[Check] = &[
     ("while the owner runs, extend is refused and replace queues a successor", busy_owner),
     ("a key can be looked up and removed; its job stays", look_up_and_remove),
     ("add_bulk answers one id for each entry, in order, duplicates included", add_bulk),
-    ("a failed job is tried again after its backoff, keeps its key, then completes", retry_with_backoff),
-    ("a job that used up its attempts, or fails unrecoverably, is a dead letter", fails_for_good),
     ("progress and logs", progress_and_logs),
-    ("pause, resume, promote, remove, drain and obliterate", control),
 ];
 
 const MINUTE: Option<i64> = Some(60_000);
@@ -173,49 +170,6 @@ fn add_bulk() {
     assert_eq!(queue.count().unwrap(), 3);
 }
 
-fn retry_with_backoff() {
-    let (queue, name) = queue();
-    let tries = Arc::new(Mutex::new(Vec::new()));
-    let key = keyed("flaky", None, false, false);
-    let backoff = Some(Backoff::Milliseconds(400));
-    let options = JobOptions { attempts: Some(3), backoff, ..key.clone() };
-    let id = queue.add("flaky", number(1), options).unwrap().id();
-    let seen = tries.clone();
-    let working = Working::start(&name, move |_| {
-        let mut seen = seen.lock().unwrap();
-        seen.push(Instant::now());
-        if seen.len() < 3 { Err(ProcessError::retryable("not yet")) } else { Ok(Value::from(seen.len())) }
-    });
-    until("the first attempt fails", || tries.lock().unwrap().len() == 1 && queue.get_state(&id).unwrap() == "delayed");
-    assert_eq!(queue.add("flaky", number(2), key).unwrap().id(), id);
-    assert_eq!(queue.wait_for_job(&id, 15_000).unwrap(), Value::from(3));
-    drop(working);
-    let tries = tries.lock().unwrap();
-    for pair in tries.windows(2) {
-        let pause = (pair[1] - pair[0]).as_millis();
-        assert!((150..5000).contains(&pause), "a pause of {pause} ms");
-    }
-    assert_eq!(queue.get_job(&id).unwrap().unwrap().attempts_made(), 2);
-}
-
-fn fails_for_good() {
-    let (queue, name) = queue();
-    let attempts = |n| JobOptions { attempts: Some(n), ..Default::default() };
-    let once = queue.add("broken", number(1), attempts(1)).unwrap().id();
-    let fatal = queue.add("broken", number(2), attempts(5)).unwrap().id();
-    let working = Working::start(&name, |job| match number_of(&job) {
-        1 => Err(ProcessError::retryable("no luck")),
-        _ => Err(ProcessError::unrecoverable("bad payload")),
-    });
-    until("both fail", || queue.get_job_counts().unwrap()["failed"] == 2);
-    drop(working);
-    assert_eq!(queue.get_state(&once).unwrap(), "failed");
-    assert_eq!(queue.get_state(&fatal).unwrap(), "failed");
-    assert_eq!(queue.get_dlq(None).unwrap().len(), 2);
-    assert_eq!(queue.retry_dlq(Some(&once), None).unwrap(), 1);
-    assert_eq!(queue.get_state(&once).unwrap(), "waiting");
-}
-
 fn progress_and_logs() {
     let (queue, name) = queue();
     let id = queue.add("half", number(1), JobOptions::default()).unwrap().id();
@@ -228,22 +182,4 @@ fn progress_and_logs() {
     // The client's own reader expects texts where the protocol has maps, so the count is read raw.
     let logs = [("cmd", "GetLogs"), ("id", &*id)];
     assert_eq!(data_of(&logs, "count"), Value::from(1));
-}
-
-fn control() {
-    let (queue, _) = queue();
-    let delayed = JobOptions { delay: MINUTE, ..Default::default() };
-    let later = queue.add("a", number(1), delayed).unwrap().id();
-    queue.promote(&later).unwrap();
-    assert_eq!(queue.get_state(&later).unwrap(), "waiting");
-    queue.pause().unwrap();
-    assert!(queue.is_paused().unwrap());
-    queue.resume().unwrap();
-    assert!(!queue.is_paused().unwrap());
-    queue.remove(&later).unwrap();
-    assert!(queue.get_job(&later).unwrap().is_none());
-    queue.add("b", number(1), JobOptions::default()).unwrap();
-    assert_eq!(queue.drain().unwrap(), 1);
-    queue.obliterate().unwrap();
-    assert_eq!(queue.count().unwrap(), 0);
 }

@@ -1,4 +1,4 @@
-//! Smoke test of the official Rust client against a running broker: `onceover-sdk-smoke PORT`.
+//! Ids, keys and windows through the official Rust client, against a running broker: `onceover-sdk-smoke PORT`.
 //!
 //! Every check has a name, a failed check does not stop the others, and the last line is "N passed, N failed". Queue names
 //! and job ids are fresh, so the broker may hold other data. What the client has no method for (looking up and removing a
