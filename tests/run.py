@@ -46,6 +46,7 @@ STAGES = [
         ["cargo", "build", "--quiet", "--locked", "--manifest-path", RUST_SDK],
         with_broker(os.path.join(TARGET, "debug", "onceover-sdk-smoke")),
         python("tests/sdk/rust/conformance.py"),
+        python("tests/sdk/rust/suite.py"),
     ], ["build"]),
     ("crossing", [python("tests/fleet/test_crossing.py")], ["build", "sdk-rust"]),
     ("readme", [python("tests/readme.py")], ["build"]),
