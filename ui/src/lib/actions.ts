@@ -4,6 +4,7 @@ import type { KeyRef } from '../bindings/KeyRef';
 import type { NewAdd } from '../bindings/NewAdd';
 import type { RefusalCode } from '../bindings/RefusalCode';
 import type { ActionRequest } from '../platform';
+import { showLeftAlone } from './leftAlone.svelte';
 import { act } from './live.svelte';
 import { go } from './route.svelte';
 import { toasts, type ToastOffer } from './toasts.svelte';
@@ -76,6 +77,8 @@ function show(result: ActionResult): void {
 }
 
 function offerFor(result: ActionResult): ToastOffer | null {
+  const left = result.leftAlone;
+  if (left.length > 0) return { label: 'Show', run: () => showLeftAlone(result.message, left) };
   const { seq, jobId } = result;
   if (seq != null) return { label: 'Show add', run: () => go('adds', { open: String(seq) }) };
   if (result.code === 'keyTaken' && jobId) return { label: 'Show owner', run: () => go('jobs', { open: jobId }) };

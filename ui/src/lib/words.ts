@@ -43,3 +43,12 @@ export const STRATEGIES: Record<Strategy, string> = {
   replace: 'replace',
   keepLast: 'keep last if active',
 };
+
+/** Why a job is a dead letter: the protocol's word, and what it means. */
+export const REASONS: Record<string, string> = {
+  max_attempts_exceeded: 'attempts used up',
+  timeout: 'ran too long',
+  stalled: 'stalled',
+  unknown: 'discarded',
+  explicit_fail: 'failed',
+};
