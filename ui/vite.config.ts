@@ -14,5 +14,7 @@ export default defineConfig({
     include: ['src/**/*.test.ts'],
     setupFiles: ['src/test/setup.ts'],
     restoreMocks: true,
+    // Typing into a whole window takes seconds on a busy machine.
+    testTimeout: 30_000,
   },
 });
