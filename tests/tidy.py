@@ -20,7 +20,7 @@ OURS = {
     "onceover-wire": {"onceover-engine"},
     "onceover-store": {"onceover-engine"},
     "onceover-broker": {"onceover-engine", "onceover-wire", "onceover-store"},
-    "onceover-inspect": {"onceover-engine", "onceover-broker"},
+    "onceover-inspect": {"onceover-engine", "onceover-wire", "onceover-broker"},
     "onceover-headless": {"onceover-inspect", "onceover-broker"},
     "onceover-sim": {"onceover-engine", "onceover-store", "onceover-broker"},
     "onceover-fuzz": {"onceover-engine", "onceover-wire", "onceover-store"},

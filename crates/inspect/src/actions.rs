@@ -3,9 +3,9 @@
 //! A refusal that must be expected is an `ActionResult` with `ok: false`; `Failure` is for requests that got no answer.
 
 use crate::adds::{can_replay, whole_data};
+use crate::compose;
 use crate::explain::sentence;
 use crate::request::NewAdd;
-use crate::send;
 use crate::view::{ActionResult, Failure, FailureCode, RefusalCode};
 use onceover_broker::activity::{AddEntry, AddSource};
 use onceover_broker::{BrokerDown, BrokerHandle, BrokerStatus, CoreView};
@@ -112,8 +112,8 @@ fn replayable(core: &CoreView<'_>, entry: &AddEntry) -> Result<Add, (RefusalCode
 
 /// Adds a job from the window.
 pub async fn send_add(broker: &BrokerHandle, new: &NewAdd) -> Outcome {
-    match send::add(new) {
-        Ok(add) => push(broker, add, None).await,
+    match compose::add(broker, new).await? {
+        Ok(add) => push(broker, add, new.origin).await,
         Err(text) => finished(broker, refused(RefusalCode::Rejected, text)).await,
     }
 }

@@ -13,7 +13,8 @@ use crate::playground::{self, Playgrounds};
 use crate::request::{KeyRef, Request};
 use crate::view::{Changed, Failure, FailureCode, Reply};
 use crate::{
-    adds, clients, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys, queue_actions, queues,
+    adds, clients, compose, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys, queue_actions,
+    queues,
 };
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
@@ -98,7 +99,7 @@ impl Inspector {
             }
             Request::Add { seq } => {
                 let found = view(broker, move |core| adds::find_one(core, seq)).await?;
-                let found = found.ok_or_else(|| not_found(format!("Add #{seq} is not in the log any more.")))?;
+                let found = found.ok_or_else(|| no_add(seq))?;
                 Ok(Reply::Add(Box::new(adds::detail(found))))
             }
             Request::Jobs(query) => {
@@ -156,7 +157,7 @@ impl Inspector {
                 let health = self.health.clone();
                 view(broker, move |core| keys::attention(core, &health)).await.map(Reply::Attention)
             }
-            action => act(broker, action).await,
+            other => answer_about_drafts(broker, other).await,
         }
     }
 
@@ -164,6 +165,17 @@ impl Inspector {
         let health = self.health.clone();
         let found = broker.view(move |core| overview::of_core(core, &health)).await;
         found.map_or_else(|_| overview::of_ended(broker), |found| overview::with_handle(found, broker))
+    }
+}
+
+async fn answer_about_drafts(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> {
+    match request {
+        Request::Draft { seq } => {
+            let found = view(broker, move |core| compose::draft(core, seq)).await?;
+            let drafted = found.ok_or_else(|| no_add(seq))?;
+            drafted.map(|draft| Reply::Draft(Box::new(draft))).map_err(not_found)
+        }
+        action => act(broker, action).await,
     }
 }
 
@@ -207,6 +219,7 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         Request::Overview
         | Request::Adds(_)
         | Request::Add { .. }
+        | Request::Draft { .. }
         | Request::Keys(_)
         | Request::Key { .. }
         | Request::ReleasePreview { .. }
@@ -269,6 +282,10 @@ fn failure(code: FailureCode, message: String) -> Failure {
 
 fn not_found(message: String) -> Failure {
     failure(FailureCode::NotFound, message)
+}
+
+fn no_add(seq: u64) -> Failure {
+    not_found(format!("Add #{seq} is not in the log any more."))
 }
 
 fn no_key(key: &str) -> Failure {

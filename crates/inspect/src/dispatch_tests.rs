@@ -250,3 +250,20 @@ fn the_overview_says_how_the_broker_stands() {
     assert_eq!(bench.ask(json!({ "type": "overview" }))["broker"]["state"], "stopped");
     assert_eq!(bench.refused(json!({ "type": "queues" })).code, FailureCode::NotRunning);
 }
+
+#[test]
+fn a_draft_sent_unchanged_repeats_the_add_it_was_made_from() {
+    let bench = Bench::new("draft");
+    bench.add(json!({ "priority": 3, "tags": ["a"], "dataText": "{\"n\": 9007199254740993}" }));
+    let draft = bench.ask(json!({ "type": "draft", "seq": 1 }));
+    assert_eq!((&draft["add"]["origin"], &draft["add"]["dataText"]), (&json!(1), &Value::Null));
+    let mut send = draft["add"].clone();
+    send["type"] = json!("sendAdd");
+    let sent = bench.ask(send);
+    assert_eq!(sent["seq"], json!(2));
+    let both = [1, 2].map(|seq| bench.ask(json!({ "type": "add", "seq": seq })));
+    assert_eq!(both[0]["asked"], both[1]["asked"]);
+    assert_eq!(both[0]["data"], both[1]["data"]);
+    assert_eq!(both[1]["row"]["replayOf"], json!(1));
+    assert_eq!(bench.refused(json!({ "type": "draft", "seq": 9 })).code, FailureCode::NotFound);
+}

@@ -2,9 +2,9 @@
 
 use crate::actions::{Done, Outcome, act, done, finished, look, refused};
 use crate::adds::job_data;
+use crate::compose;
 use crate::job_can::{edit_refusal, fail_refusal, promote_refusal, remove_refusal, retry_refusal, return_refusal};
 use crate::payload;
-use crate::send;
 use crate::view::{ActionResult, RefusalCode, Text};
 use crate::words::short_id;
 use onceover_broker::{BrokerHandle, CoreView};
@@ -69,7 +69,7 @@ pub async fn edit_data(broker: &BrokerHandle, id: &str, generation: u64, mark: &
         let message = "dataMark: must be the mark of the data that was on the screen".to_owned();
         return finished(broker, refused(RefusalCode::NotPossible, message)).await;
     };
-    let data = match send::data(text) {
+    let data = match compose::typed(text) {
         Ok(data) => data,
         Err(message) => return finished(broker, refused(RefusalCode::Rejected, message)).await,
     };

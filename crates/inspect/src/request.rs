@@ -6,6 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
 use crate::view::{Action, JobState};
 
 pub use crate::playground::scenario::{
@@ -23,6 +24,11 @@ pub enum Request {
     Adds(AddsQuery),
     /// One logged add in full. Answer: `AddDetail`.
     Add {
+        /// Number of the add in the log.
+        seq: u64,
+    },
+    /// A logged add as a draft of the composer. Answer: `DraftView`.
+    Draft {
         /// Number of the add in the log.
         seq: u64,
     },
@@ -169,7 +175,7 @@ pub enum Request {
         queue: String,
     },
     /// Adds a job from the window, through the same admission as a client's. Answer: `ActionResult`, with `seq`.
-    SendAdd(NewAdd),
+    SendAdd(Box<NewAdd>),
     /// Listens on this port instead of the one that is taken. Answer: `ActionResult`.
     UsePort {
         /// TCP port, 1 to 65535.
@@ -439,33 +445,4 @@ pub enum KeysChosen {
         /// The chip that is switched on.
         chip: KeysChip,
     },
-}
-
-/// An add made in the window. Absent options mean what they mean for a client that leaves them out.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
-#[serde(rename_all = "camelCase", default)]
-pub struct NewAdd {
-    /// Queue to add to.
-    pub queue: String,
-    /// Job name; empty for none.
-    pub name: String,
-    /// The payload as JSON text.
-    pub data_text: String,
-    /// Custom job id.
-    pub job_id: Option<String>,
-    /// Deduplication id.
-    pub dedup_id: Option<String>,
-    /// Window of the deduplication, in milliseconds.
-    pub ttl_ms: Option<u64>,
-    /// Sets the window anew when the key is held.
-    pub extend: bool,
-    /// Takes the place of an owner that has not started.
-    pub replace: bool,
-    /// Milliseconds until the job may run.
-    pub delay_ms: Option<u64>,
-    /// Higher runs earlier.
-    pub priority: Option<i32>,
-    /// Attempts before the job fails for good.
-    pub attempts: Option<u32>,
 }

@@ -1,111 +1,163 @@
-//! An add made in the window, as the engine takes it. The same bounds and texts as for a client's add, so that the window
-//! cannot make a job that no client could.
+//! An add made in the window, as the frame that a client would send, and as the engine takes it. The frame is decoded by
+//! the same rules as a client's, so that the window cannot make a job that no client could, and says the same of mistakes.
 
-use crate::payload::parse;
-use crate::request::NewAdd;
-use onceover_engine::command::{Add, Backoff, DedupRequest, NewJob};
-use onceover_engine::names::JobId;
-use onceover_engine::time::Millis;
-use std::sync::Arc;
+use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
+use bytes::BytesMut;
+use onceover_engine::command::{Add, Command};
+use onceover_wire::decode;
+use onceover_wire::msgpack::write::MapWriter;
+use onceover_wire::request::Request;
 
-const NAME_CHARS_MAX: usize = 256;
-const NAME_DEFAULT: &str = "default";
-const ATTEMPTS_DEFAULT: u32 = 3;
-const ATTEMPTS_MAX: u32 = 1_000;
-const PRIORITY_MAX: i32 = 1_000_000;
-const DELAY_MS_MAX: u64 = 31_536_000_000;
-const TTL_MS_MAX: u64 = 9_007_199_254_740_991;
-const DATA_TEXT_BYTES_MAX: usize = 10 * 1024 * 1024;
-
-/// The add.
+/// The add, from the payload that `data` is.
 ///
 /// # Errors
 /// What is wrong with it, as a client would be told.
-pub fn add(new: &NewAdd) -> Result<Add, String> {
-    check_queue(&new.queue)?;
-    let spec = NewJob {
-        queue: Arc::from(&*new.queue),
-        name: name(&new.name)?,
-        custom_id: filled(new.job_id.as_deref()).map(JobId::parse),
-        dedup: dedup(new)?,
-        priority: ranged("priority", new.priority.unwrap_or(0), -PRIORITY_MAX, PRIORITY_MAX)?,
-        delay: Millis(ranged("delay", new.delay_ms.unwrap_or(0), 0, DELAY_MS_MAX)? as i64),
-        max_attempts: ranged("maxAttempts", new.attempts.unwrap_or(ATTEMPTS_DEFAULT), 1, ATTEMPTS_MAX)?,
-        backoff: Backoff::default(),
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
-    };
-    Ok(Add { spec: Arc::new(spec), data: data(&new.data_text)? })
+pub fn add(new: &NewAdd, data: Option<&[u8]>) -> Result<Add, String> {
+    match decode(&frame(new, data)).result {
+        Ok(Request::Engine(Command::Push { add, .. })) => Ok(add),
+        Ok(_) => unreachable!("the frame asks for PUSH"),
+        Err(error) => Err(error.text),
+    }
 }
 
 /// # Errors
 /// Why the queue cannot be called that.
 pub fn check_queue(queue: &str) -> Result<(), String> {
-    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.' | b':');
-    if queue.is_empty() {
-        Err("Queue name is required".to_owned())
-    } else if queue.len() > NAME_CHARS_MAX {
-        Err(format!("Queue name too long (max {NAME_CHARS_MAX} characters)"))
-    } else if !queue.bytes().all(allowed) {
-        Err("Queue name contains invalid characters".to_owned())
-    } else {
-        Ok(())
-    }
+    add(&NewAdd { queue: queue.to_owned(), ..NewAdd::default() }, None).map(|_| ())
 }
 
-fn name(name: &str) -> Result<Arc<str>, String> {
-    if name.encode_utf16().count() > NAME_CHARS_MAX {
-        return Err(format!("Job name must be a non-empty string of at most {NAME_CHARS_MAX} characters"));
+/// The PUSH command as MessagePack, without the frame's length and without a number to be echoed.
+pub fn frame(new: &NewAdd, data: Option<&[u8]>) -> BytesMut {
+    let mut out = BytesMut::new();
+    let mut map = MapWriter::begin(&mut out);
+    map.str("cmd", "PUSH");
+    map.str("queue", &new.queue);
+    if !new.name.is_empty() {
+        map.str("name", &new.name);
     }
-    Ok(Arc::from(if name.is_empty() { NAME_DEFAULT } else { name }))
+    if let Some(data) = data {
+        map.raw("data", data);
+    }
+    text(&mut map, "jobId", new.job_id.as_deref());
+    dedup(&mut map, new);
+    timing(&mut map, new);
+    keeping(&mut map, new);
+    relations(&mut map, new);
+    stored(&mut map, new);
+    drop(map);
+    out
 }
 
-fn dedup(new: &NewAdd) -> Result<Option<Box<DedupRequest>>, String> {
-    let ttl = new.ttl_ms.map(|ttl| ranged("dedup.ttl", ttl, 0, TTL_MS_MAX)).transpose()?;
-    let Some(key) = filled(new.dedup_id.as_deref()) else {
-        if ttl.is_some() || new.extend || new.replace {
-            return Err("Deduplication requires a key".to_owned());
+fn dedup(map: &mut MapWriter<'_>, new: &NewAdd) {
+    let id = filled(new.dedup_id.as_deref());
+    let flags = [new.dedup_hash, new.extend, new.replace, new.keep_last_if_active];
+    if id.is_none() && new.ttl_ms.is_none() && !flags.contains(&true) {
+        return;
+    }
+    let mut map = map.map("dedup");
+    text(&mut map, "key", id);
+    flag(&mut map, "hash", new.dedup_hash);
+    natural(&mut map, "ttl", new.ttl_ms);
+    flag(&mut map, "extend", new.extend);
+    flag(&mut map, "replace", new.replace);
+    flag(&mut map, "keepLastIfActive", new.keep_last_if_active);
+}
+
+fn timing(map: &mut MapWriter<'_>, new: &NewAdd) {
+    natural(map, "delay", new.delay_ms);
+    natural(map, "maxAttempts", new.attempts.map(u64::from));
+    if let Some(priority) = new.priority {
+        map.int("priority", priority.into());
+    }
+    match new.backoff {
+        None => {}
+        Some(BackoffAsked { kind: None, delay_ms }) => natural(map, "backoff", Some(delay_ms)),
+        Some(BackoffAsked { kind: Some(kind), delay_ms }) => {
+            let mut map = map.map("backoff");
+            map.str(
+                "type",
+                match kind {
+                    BackoffKind::Fixed => "fixed",
+                    BackoffKind::Exponential => "exponential",
+                },
+            );
+            natural(&mut map, "delay", Some(delay_ms));
         }
-        return Ok(None);
-    };
-    Ok(Some(Box::new(DedupRequest {
-        key: Arc::from(key),
-        from_hash: false,
-        ttl: ttl.map(|ttl| Millis(ttl as i64)),
-        extend: new.extend,
-        replace: new.replace,
-        keep_last: false,
-    })))
+    }
+    natural(map, "timeout", new.timeout_ms);
+    natural(map, "ttl", new.job_ttl_ms);
+    natural(map, "stallTimeout", new.stall_timeout_ms);
+    if let Some(RepeatAsked { every_ms, limit, count }) = new.repeat {
+        let mut map = map.map("repeat");
+        natural(&mut map, "every", Some(every_ms));
+        natural(&mut map, "limit", limit);
+        natural(&mut map, "count", (count > 0).then_some(count));
+    }
+    if let Some(at) = new.timestamp {
+        map.number("timestamp", at as f64);
+    }
 }
 
-/// A payload from JSON text; none for an empty text.
-///
-/// # Errors
-/// Not JSON, or too large, as a client would be told.
-pub fn data(text: &str) -> Result<Option<Arc<[u8]>>, String> {
-    if text.len() > DATA_TEXT_BYTES_MAX {
-        return Err("Job data too large (max 10MB)".to_owned());
-    }
-    if text.trim().is_empty() {
-        return Ok(None);
-    }
-    parse(text).map(|bytes| Some(Arc::from(bytes))).map_err(|error| error.to_string())
+fn keeping(map: &mut MapWriter<'_>, new: &NewAdd) {
+    flag(map, "lifo", new.lifo);
+    flag(map, "durable", new.durable);
+    flag(map, "removeOnComplete", new.remove_on_complete);
+    flag(map, "removeOnFail", new.remove_on_fail);
+    natural(map, "stackTraceLimit", new.stack_trace_limit.map(u64::from));
+    number(map, "keepLogs", new.keep_logs);
+    number(map, "sizeLimit", new.size_limit);
 }
 
+fn relations(map: &mut MapWriter<'_>, new: &NewAdd) {
+    texts(map, "dependsOn", &new.depends_on);
+    text(map, "parentId", new.parent_id.as_deref());
+    texts(map, "childrenIds", &new.children_ids);
+    text(map, "groupId", new.group_id.as_deref());
+    natural(map, "groupMaxSize", new.group_max_size);
+}
+
+fn stored(map: &mut MapWriter<'_>, new: &NewAdd) {
+    texts(map, "tags", &new.tags);
+    text(map, "debounceId", new.debounce_id.as_deref());
+    number(map, "debounceTtl", new.debounce_ttl);
+    flag(map, "failParentOnFailure", new.fail_parent_on_failure);
+    flag(map, "removeDependencyOnFailure", new.remove_dependency_on_failure);
+    flag(map, "continueParentOnFailure", new.continue_parent_on_failure);
+    flag(map, "ignoreDependencyOnFailure", new.ignore_dependency_on_failure);
+}
+
+/// An emptied field of a form asks for nothing.
 fn filled(text: Option<&str>) -> Option<&str> {
     text.filter(|text| !text.is_empty())
 }
 
-fn ranged<T: PartialOrd + std::fmt::Display>(name: &str, value: T, min: T, max: T) -> Result<T, String> {
-    if value < min {
-        Err(format!("{name} must be at least {min}"))
-    } else if value > max {
-        Err(format!("{name} must be at most {max}"))
-    } else {
-        Ok(value)
+fn text(map: &mut MapWriter<'_>, name: &str, value: Option<&str>) {
+    if let Some(value) = filled(value) {
+        map.str(name, value);
+    }
+}
+
+fn texts(map: &mut MapWriter<'_>, name: &str, values: &[String]) {
+    if !values.is_empty() {
+        map.strs(name, values);
+    }
+}
+
+fn flag(map: &mut MapWriter<'_>, name: &str, value: bool) {
+    if value {
+        map.bool(name, true);
+    }
+}
+
+fn natural(map: &mut MapWriter<'_>, name: &str, value: Option<u64>) {
+    if let Some(value) = value {
+        map.number(name, value as f64);
+    }
+}
+
+fn number(map: &mut MapWriter<'_>, name: &str, value: Option<f64>) {
+    if let Some(value) = value {
+        map.number(name, value);
     }
 }
 

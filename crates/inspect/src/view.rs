@@ -5,6 +5,7 @@
 //! which grows with every change the window could show. Nothing here computes anything.
 
 mod adds;
+mod compose;
 mod jobs;
 mod keys;
 mod playground;
@@ -13,6 +14,7 @@ mod system;
 use serde::{Deserialize, Serialize};
 
 pub use adds::{AddCounts, AddDetail, AddRow, AddsPage, BulkPlace, IdKind, KeyFace};
+pub use compose::DraftView;
 pub use jobs::{
     JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, TimeEntry, TimelineEntry,
 };
@@ -41,6 +43,8 @@ pub enum Reply {
     Adds(AddsPage),
     /// To `Add`.
     Add(Box<AddDetail>),
+    /// To `Draft`.
+    Draft(Box<DraftView>),
     /// To `Keys`.
     Keys(KeysPage),
     /// To `Key`.

@@ -18,6 +18,10 @@ export type Request = { "type": "overview" } | { "type": "adds" } & AddsQuery | 
 /**
  * Number of the add in the log.
  */
+seq: number, } | { "type": "draft", 
+/**
+ * Number of the add in the log.
+ */
 seq: number, } | { "type": "keys" } & KeysQuery | { "type": "key", 
 /**
  * Queue the key is scoped to.

@@ -4,8 +4,9 @@ import type { KeyRef } from '../bindings/KeyRef';
 import type { NewAdd } from '../bindings/NewAdd';
 import type { RefusalCode } from '../bindings/RefusalCode';
 import type { ActionRequest } from '../platform';
+import { openComposer } from './composer.svelte';
 import { showLeftAlone } from './leftAlone.svelte';
-import { act } from './live.svelte';
+import { act, ask } from './live.svelte';
 import { go } from './route.svelte';
 import { toasts, type ToastOffer } from './toasts.svelte';
 
@@ -33,6 +34,16 @@ export function releaseKey(seen: KeyRef): Promise<ActionResult | null> {
 /** Sends a logged add again and offers to look at the new row. */
 export function replayAdd(seq: number): Promise<ActionResult | null> {
   return perform({ type: 'replayAdd', seq });
+}
+
+/** Opens the composer with the options of a logged add; its payload stays with it until it is edited. */
+export async function editAndReplay(seq: number): Promise<void> {
+  try {
+    const draft = await ask({ type: 'draft', seq });
+    openComposer(draft.add, seq);
+  } catch (reason) {
+    toasts.error(reason instanceof Error ? reason.message : String(reason));
+  }
 }
 
 export function sendAdd(add: NewAdd): Promise<ActionResult | null> {

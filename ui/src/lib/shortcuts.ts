@@ -15,6 +15,7 @@ export const SHORTCUTS: ShortcutGroup[] = [
       ['/', 'filter'],
       ['L', 'live or paused'],
       ['!', 'keys that need attention'],
+      ['N', 'new add'],
       ['Z', 'undo'],
       ['Esc', 'close'],
       ['Ctrl ,', 'settings'],

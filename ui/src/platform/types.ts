@@ -6,6 +6,7 @@ import type { AddsPage } from '../bindings/AddsPage';
 import type { Changed } from '../bindings/Changed';
 import type { AttentionView } from '../bindings/AttentionView';
 import type { ClientsView } from '../bindings/ClientsView';
+import type { DraftView } from '../bindings/DraftView';
 import type { Failure } from '../bindings/Failure';
 import type { JobDetail } from '../bindings/JobDetail';
 import type { JobsPage } from '../bindings/JobsPage';
@@ -25,6 +26,7 @@ interface Reads {
   overview: Overview;
   adds: AddsPage;
   add: AddDetail;
+  draft: DraftView;
   keys: KeysPage;
   key: KeyDetail;
   releasePreview: ReleasePreview;
