@@ -178,6 +178,8 @@ pub struct Activity {
     marked: [VecDeque<u64>; 4],
     bytes: usize,
     newest_seq: u64,
+    /// Numbers that were given out for other data.
+    numbered_elsewhere: u64,
     rate: Rate,
 }
 
@@ -216,7 +218,7 @@ impl Activity {
     /// How many entries had to make room.
     #[must_use]
     pub fn dropped(&self) -> u64 {
-        self.newest_seq - self.entries.len() as u64
+        self.newest_seq - self.numbered_elsewhere - self.entries.len() as u64
     }
 
     /// Newest first; reverse it for oldest first.
@@ -246,6 +248,15 @@ impl Activity {
     #[must_use]
     pub fn per_second(&self, now: Timestamp) -> f64 {
         self.rate.per_second(now)
+    }
+
+    /// The numbers go on behind `before`, whose entries belong to other data: a number never means two adds.
+    pub(crate) fn take_over(&mut self, before: &Activity) {
+        self.newest_seq += before.newest_seq;
+        self.numbered_elsewhere = before.newest_seq;
+        for entry in &mut self.entries {
+            entry.seq += before.newest_seq;
+        }
     }
 
     pub(crate) fn record(&mut self, now: Timestamp, add: LoggedAdd, source: AddSource, took_us: u64) -> u64 {

@@ -3,12 +3,13 @@
 //! It brings its own tokio runtime for sockets (two workers) and one thread for the core, so any host can own it, with or
 //! without a runtime of its own. Opening and listening are apart: the window must be able to show that a port is taken.
 
+use crate::access::Access;
 use crate::clock::wall_now;
 use crate::config::BrokerConfig;
 use crate::core::Core;
-use crate::core_thread::{self, ThreadEnd};
+use crate::core_thread::{self, AnyCore, ThreadEnd};
 use crate::error::StartError;
-use crate::handle::{BrokerHandle, BrokerStatus, Shared};
+use crate::handle::{BrokerHandle, BrokerStatus, Data, Shared};
 use crate::inbox::{Inbox, Message};
 use crate::limits::STOP_TIMEOUT;
 use crate::process;
@@ -63,7 +64,8 @@ impl Broker {
         file: PathBuf,
     ) -> Result<Broker, StartError> {
         let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
-        let core = Core::open(storage, engine_config(&config), random_seed(), wall_now())?;
+        let engine = engine_config(&config);
+        let core = open_core(Box::new(storage), engine.clone())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(NET_THREADS)
             .thread_name("onceover-net")
@@ -72,15 +74,16 @@ impl Broker {
             .map_err(StartError::System)?;
         let (inbox, messages) = Inbox::new();
         let (wanted, found) = process::channel();
-        let door = Arc::new(Door::new(inbox.clone(), config.auth_tokens.as_slice().into(), tls, wanted));
+        let door = Arc::new(Door::new(inbox.clone(), Arc::new(Access::new(&config.auth_tokens)), tls, wanted));
         let hints = Arc::new(Hints::default());
         let (sender, receiver) = watch::channel(0);
         runtime.spawn(pass_on(Arc::clone(&hints), sender));
         let to_core = inbox.clone();
         // When the core has ended there is nothing to refresh.
         runtime.spawn(process::find_all(found, move || to_core.send(Message::ProgramsFound).unwrap_or(())));
-        let handle =
-            BrokerHandle::new(Shared::new(inbox, door, runtime.handle().clone(), receiver, file, config.addr()));
+        let (wanted, data) = (config.addr(), Data { place: config.data, file });
+        let shared = Shared::new(inbox, door, runtime.handle().clone(), receiver, engine, data, wanted);
+        let handle = BrokerHandle::new(shared);
         let thread = CoreThread { messages, hints, handle: handle.clone() };
         let core = thread::Builder::new()
             .name("onceover-core".to_owned())
@@ -127,6 +130,7 @@ impl Broker {
         let _ = self.handle.shared().inbox.send(Message::Stop);
         // The thread catches its own panics, so it always ends in order.
         let _ = core.join();
+        self.handle.shared().state().data.place.let_go();
         let deadline = Instant::now() + STOP_TIMEOUT;
         while self.handle.shared().door.is_used() && Instant::now() < deadline {
             thread::sleep(STOP_LOOK_EVERY);
@@ -150,7 +154,7 @@ struct CoreThread {
 }
 
 impl CoreThread {
-    fn run<S: Storage>(self, core: Core<S>) {
+    fn run(self, core: AnyCore) {
         let ended = match core_thread::run(core, &self.messages, &self.hints) {
             ThreadEnd::Stopped => BrokerStatus::Stopped,
             ThreadEnd::Failed(failure) => BrokerStatus::Failed {
@@ -169,6 +173,14 @@ impl CoreThread {
         self.handle.shared().end(ended);
         self.hints.ended();
     }
+}
+
+/// A core on an open storage. Blocks while the rows are read.
+///
+/// # Errors
+/// The rows cannot be read, or contradict each other.
+pub(crate) fn open_core(storage: Box<dyn Storage>, engine: EngineConfig) -> Result<AnyCore, StartError> {
+    Ok(Core::open(storage, engine, random_seed(), wall_now())?)
 }
 
 fn engine_config(config: &BrokerConfig) -> EngineConfig {

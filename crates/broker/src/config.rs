@@ -5,6 +5,7 @@
 
 use crate::tls::{NamedFile, TlsFiles};
 pub use onceover_engine::dedup::DedupWindow;
+use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -42,14 +43,34 @@ pub enum DataPlace {
     Folder(PathBuf),
     /// This very file.
     File(PathBuf),
+    /// `onceover.db` in this folder, which goes away with the broker, or when it goes on with other data.
+    Temporary(PathBuf),
 }
 
 impl DataPlace {
+    /// A place for data that nobody keeps: a folder of its own among the system's temporary ones.
+    #[must_use]
+    pub fn temporary() -> DataPlace {
+        // The name cannot be guessed, so nobody else can have made the folder.
+        let random = RandomState::new().hash_one(std::process::id());
+        DataPlace::Temporary(std::env::temp_dir().join(format!("onceover-{random:016x}")))
+    }
+
+    /// The broker has let go of it.
+    pub(crate) fn let_go(&self) {
+        let DataPlace::Temporary(folder) = self else { return };
+        if let Err(error) = std::fs::remove_dir_all(folder)
+            && error.kind() != std::io::ErrorKind::NotFound
+        {
+            tracing::warn!(%error, "the temporary folder {} was not removed", folder.display());
+        }
+    }
+
     /// The data file.
     #[must_use]
     pub fn file(&self) -> PathBuf {
         match self {
-            DataPlace::Folder(folder) => folder.join(DATA_FILE_NAME),
+            DataPlace::Folder(folder) | DataPlace::Temporary(folder) => folder.join(DATA_FILE_NAME),
             DataPlace::File(file) => file.clone(),
         }
     }

@@ -90,4 +90,5 @@ fn the_data_folder_follows_the_system() {
 fn a_folder_holds_the_file() {
     assert_eq!(DataPlace::Folder("/d".into()).file(), Path::new("/d/onceover.db"));
     assert_eq!(DataPlace::File("/d/x".into()).file(), Path::new("/d/x"));
+    assert_ne!(DataPlace::temporary(), DataPlace::temporary());
 }

@@ -1,5 +1,6 @@
 //! Who is connected, and what went wrong with whom. For the window only: nothing is decided by it.
 
+use crate::access::Admission;
 use crate::clock::wall_now;
 use crate::inbox::Problem;
 use crate::limits::{PROBLEMS_MAX, SHOWN_TEXT_BYTES_MAX};
@@ -20,6 +21,8 @@ pub struct Client {
     pub peer: SocketAddr,
     /// When it connected.
     pub connected_at: Timestamp,
+    /// What let it in.
+    pub(crate) admission: Admission,
     process: OnceLock<Process>,
 }
 
@@ -36,7 +39,7 @@ impl Client {
     /// A client that connects now.
     #[must_use]
     pub fn new(conn: ConnId, peer: SocketAddr) -> Client {
-        Client { conn, peer, connected_at: wall_now(), process: OnceLock::new() }
+        Client { conn, peer, connected_at: wall_now(), admission: Admission::default(), process: OnceLock::new() }
     }
 
     /// The program at the other end. Not known in the first milliseconds, and never for another machine.
@@ -160,6 +163,13 @@ impl ConnTable {
     /// The last problems, newest first.
     pub fn problems(&self) -> impl Iterator<Item = &ProblemEntry> {
         self.problems.iter().rev()
+    }
+
+    /// The history of a table whose connections have all been closed.
+    pub(crate) fn take_over(&mut self, before: ConnTable) {
+        self.problems = before.problems;
+        self.connected_ever = before.connected_ever;
+        self.newest = before.newest;
     }
 
     pub(crate) fn connect(&mut self, client: Arc<Client>) {

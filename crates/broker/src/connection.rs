@@ -4,13 +4,14 @@
 //! may leave in any order. The connection ends when the client closes or half-closes, is silent in the middle of a
 //! frame, sends a frame that is too large, or does not read its answers; the core is always told, after the last frame.
 
+use crate::access::Access;
 use crate::conn_table::Client;
 use crate::gate::Gate;
 use crate::inbox::{CoreGone, Frame, Frames, Inbox, Message, Problem};
 use crate::limits::{
     LAST_WORDS_TIMEOUT, MESSAGE_FRAMES_MAX, PARTIAL_FRAME_TIMEOUT, READ_BYTES, RELEASE_AFTER, WRITE_BYTES,
 };
-use crate::outbox::{Line, LineEnd, Out};
+use crate::outbox::{Cut, Line, LineEnd, Out};
 use crate::weight;
 use bytes::BytesMut;
 use onceover_wire::encode::{EncodeCtx, encode_error, encode_event, encode_hello, encode_pong, encode_reply};
@@ -32,8 +33,8 @@ pub struct Session {
     pub client: Arc<Client>,
     /// The way to the core.
     pub inbox: Inbox,
-    /// Secrets that open the door; none = open.
-    pub tokens: Arc<[String]>,
+    /// Who may ask.
+    pub access: Arc<Access>,
     /// Silence in the middle of a frame after which the connection is closed.
     pub partial_frame_timeout: Duration,
 }
@@ -41,8 +42,8 @@ pub struct Session {
 impl Session {
     /// With the usual timeout.
     #[must_use]
-    pub fn new(client: Arc<Client>, inbox: Inbox, tokens: Arc<[String]>) -> Session {
-        Session { client, inbox, tokens, partial_frame_timeout: PARTIAL_FRAME_TIMEOUT }
+    pub fn new(client: Arc<Client>, inbox: Inbox, access: Arc<Access>) -> Session {
+        Session { client, inbox, access, partial_frame_timeout: PARTIAL_FRAME_TIMEOUT }
     }
 }
 
@@ -123,8 +124,14 @@ async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> 
             ReadEnd::Answered => timeout(LAST_WORDS_TIMEOUT, writing).await == Ok(true),
         },
         written = &mut writing => written,
-        () = fill.cut() => {
-            report(session, "does not read", "The client does not read its replies; its connection was closed.");
+        why = fill.cut() => {
+            let (label, text) = match why {
+                Cut::Slow => ("does not read", "The client does not read its replies; its connection was closed."),
+                Cut::Outsider => {
+                    ("access removed", "What let the client in holds no more; its connection was closed. It needs a token that is set.")
+                }
+            };
+            report(session, label, text);
             false
         }
     }
@@ -132,7 +139,7 @@ async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> 
 
 async fn read_loop(mut socket: impl AsyncRead + Unpin, session: &Session, pending: &Mutex<Pending>) -> ReadEnd {
     let mut decoder = FrameDecoder::new();
-    let mut gate = Gate::new(Arc::clone(&session.tokens));
+    let mut gate = Gate::new(Arc::clone(&session.access), Arc::clone(&session.client));
     loop {
         let in_frame = decoder.has_partial_frame();
         let buffer = decoder.buffer();

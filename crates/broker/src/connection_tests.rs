@@ -18,7 +18,7 @@ async fn pair(partial_frame_timeout: Duration) -> (TcpStream, Inbox, mpsc::Recei
     let (accepted, peer) = listener.accept().await.unwrap();
     let (inbox, messages) = Inbox::new();
     let client = Arc::new(Client::new(ConnId(1), peer));
-    let session = Session { partial_frame_timeout, ..Session::new(client, inbox.clone(), Arc::from([])) };
+    let session = Session { partial_frame_timeout, ..Session::new(client, inbox.clone(), Arc::default()) };
     tokio::spawn(serve(accepted, session));
     (socket, inbox, messages)
 }

@@ -12,7 +12,7 @@ use crate::core_view::CoreView;
 use crate::error::{BrokerDown, CoreFailure};
 use crate::history::History;
 use crate::inbox::{Ask, Frame, Frames, Message, Refusal, View};
-use crate::outbox::{Out, Outbox};
+use crate::outbox::{Cut, Out, Outbox};
 use crate::subscribers::Subscribers;
 use onceover_engine::change::RestoreError;
 use onceover_engine::command::Command;
@@ -149,6 +149,14 @@ impl<S: Storage> Core<S> {
         self.revision
     }
 
+    /// Goes on in the place of `before`, all of whose connections have been closed.
+    pub(crate) fn take_over(&mut self, before: Core<S>) -> Result<(), StoreError> {
+        self.revision = before.revision + 1;
+        self.activity.take_over(&before.activity);
+        self.conns.take_over(before.conns);
+        Box::new(before.storage).close()
+    }
+
     /// The engine, to look at.
     #[must_use]
     pub fn engine(&self) -> &Engine {
@@ -201,6 +209,12 @@ impl<S: Storage> Core<S> {
                 turn.end.changed = true;
             }
             Message::ProgramsFound => turn.end.changed = true,
+            Message::AccessChanged(access) => {
+                let outsiders = self.conns.iter().filter(|info| !access.admits(&info.client));
+                outsiders.for_each(|info| outbox.cut(info.client.conn, Cut::Outsider));
+            }
+            // The thread takes it out before: a core cannot replace itself.
+            Message::Switch(_) => {}
             Message::Act { command, answer } => {
                 self.calls_ever += 1;
                 let call = self.calls_ever;

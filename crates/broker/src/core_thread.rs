@@ -6,20 +6,27 @@
 use crate::clock::Clock;
 use crate::core::{Core, TurnEnd};
 use crate::error::CoreFailure;
-use crate::inbox::Message;
+use crate::inbox::{Message, Switch};
 use crate::limits::{TURN_BYTES_MAX, TURN_COMMANDS_MAX};
 use crate::outbox::Outbox;
 use crate::watch::Hints;
+use onceover_engine::time::Timestamp;
 use onceover_store::Storage;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
+
+/// The core of any storage: the data can be changed for other data while the thread runs.
+pub type AnyCore = Core<Box<dyn Storage>>;
 
 /// Longest sleep without a deadline; only keeps the arithmetic small.
 const IDLE: Duration = Duration::from_secs(3600);
 /// Pause after a failed commit, so that a full disk does not make the thread read the file over and over.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
+
+/// A turn that took this long is told in the log.
+const SLOW_TURN: Duration = Duration::from_secs(1);
 
 /// Why the thread ended.
 #[derive(Debug)]
@@ -33,12 +40,12 @@ pub enum ThreadEnd {
 }
 
 /// Runs turns until the end. The storage is closed when this returns.
-pub fn run<S: Storage>(core: Core<S>, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd {
+pub fn run(core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd {
     // After a panic nothing of the core is looked at again, so that broken invariants stay inside.
     catch_unwind(AssertUnwindSafe(|| turns(core, inbox, hints))).unwrap_or(ThreadEnd::Panicked)
 }
 
-fn turns<S: Storage>(mut core: Core<S>, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd {
+fn turns(mut core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd {
     let mut clock = Clock::new();
     let mut outbox = Outbox::default();
     let mut messages = Vec::new();
@@ -46,7 +53,11 @@ fn turns<S: Storage>(mut core: Core<S>, inbox: &Receiver<Message>, hints: &Hints
         if !wait(&core, &mut clock, inbox, &mut messages) {
             return ThreadEnd::Stopped;
         }
-        match core.turn(clock.now(), &mut messages, &mut outbox) {
+        let switch = take_switch(&mut messages);
+        let began = Instant::now();
+        let turned = core.turn(clock.now(), &mut messages, &mut outbox);
+        report_slow(began.elapsed());
+        match turned {
             Ok(end) => {
                 tell(end, core.revision(), hints);
                 if end.stop {
@@ -58,11 +69,17 @@ fn turns<S: Storage>(mut core: Core<S>, inbox: &Receiver<Message>, hints: &Hints
             }
             Err(failure) => return ThreadEnd::Failed(failure),
         }
+        if let Some(Switch { core: next, answer }) = switch {
+            core = exchange(core, next, clock.now(), &mut outbox);
+            hints.changed(core.revision());
+            // Whoever asked for it may have gone.
+            let _ = answer.send(());
+        }
     }
 }
 
 /// Waits for something to do, then takes all that is there, up to a turn's bound. False when nobody can send any more.
-fn wait<S: Storage>(core: &Core<S>, clock: &mut Clock, inbox: &Receiver<Message>, messages: &mut Vec<Message>) -> bool {
+fn wait(core: &AnyCore, clock: &mut Clock, inbox: &Receiver<Message>, messages: &mut Vec<Message>) -> bool {
     let until_due = core.next_deadline().map_or(IDLE, |due| {
         let left = due.since(clock.now()).0.max(0);
         Duration::from_millis(left.unsigned_abs()).min(IDLE)
@@ -73,7 +90,8 @@ fn wait<S: Storage>(core: &Core<S>, clock: &mut Clock, inbox: &Receiver<Message>
         Err(RecvTimeoutError::Disconnected) => return false,
     }
     let (mut commands, mut bytes) = size(&messages[0]);
-    while commands < TURN_COMMANDS_MAX && bytes < TURN_BYTES_MAX {
+    let is_switch = |messages: &[Message]| matches!(messages.last(), Some(Message::Switch(_)));
+    while commands < TURN_COMMANDS_MAX && bytes < TURN_BYTES_MAX && !is_switch(messages) {
         let Ok(message) = inbox.try_recv() else { break };
         let more = size(&message);
         commands += more.0;
@@ -94,7 +112,40 @@ fn size(message: &Message) -> (usize, usize) {
         | Message::ProgramsFound
         | Message::Act { .. }
         | Message::View(_)
+        | Message::AccessChanged(_)
+        | Message::Switch(_)
         | Message::Stop => (1, 0),
+    }
+}
+
+/// A switch is always the last of its turn.
+fn take_switch(messages: &mut Vec<Message>) -> Option<Switch> {
+    match messages.pop()? {
+        Message::Switch(switch) => Some(*switch),
+        other => {
+            messages.push(other);
+            None
+        }
+    }
+}
+
+/// Lets go of `before` as a stop does, its connections closed, and goes on with `next`.
+fn exchange(mut before: AnyCore, mut next: AnyCore, now: Timestamp, outbox: &mut Outbox) -> AnyCore {
+    if let Err(failure) = before.turn(now, &mut vec![Message::Stop], outbox) {
+        tracing::error!(%failure, "the jobs of the connected workers could not be put back in the file before");
+    }
+    outbox.close_all();
+    if let Err(error) = next.take_over(before) {
+        // Nothing is lost: what was committed is in the file or in its log.
+        tracing::warn!(%error, "the file before was not merged");
+    }
+    next
+}
+
+/// Everybody waits for a slow turn; the usual reason is a disk that is busy with something else.
+fn report_slow(took: Duration) {
+    if took >= SLOW_TURN {
+        tracing::warn!(ms = took.as_millis(), "everything stood still: the disk was slow, or a command was very large");
     }
 }
 
@@ -107,7 +158,7 @@ fn tell(end: TurnEnd, revision: u64, hints: &Hints) {
 }
 
 /// Lets the connections write what they have, and merges the file.
-fn close<S: Storage>(core: Core<S>, outbox: &mut Outbox) -> ThreadEnd {
+fn close(core: AnyCore, outbox: &mut Outbox) -> ThreadEnd {
     outbox.close_all();
     if let Err(error) = core.close() {
         // Nothing is lost: what was committed is in the file or in its log.

@@ -1,5 +1,6 @@
 //! What can keep a broker from starting, listening or going on. Texts are for people: cause, consequence, next step.
 
+use crate::access::TokenError;
 use crate::tls::TlsError;
 use onceover_store::StoreError;
 use std::net::SocketAddr;
@@ -112,6 +113,34 @@ pub enum ListenError {
         /// What the system says.
         cause: String,
     },
+}
+
+/// The tokens stay as they are.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum TokensError {
+    /// One of them cannot be used.
+    #[error(transparent)]
+    Token(#[from] TokenError),
+    /// Other machines could connect, and anybody could do anything.
+    #[error(
+        "clients connect at {addr}, which other machines can reach, so the last token cannot be removed. Listen on 127.0.0.1 \
+         first."
+    )]
+    StillOpen {
+        /// The address.
+        addr: SocketAddr,
+    },
+}
+
+/// The broker goes on with the data it has.
+#[derive(Debug, thiserror::Error)]
+pub enum DataError {
+    /// The other data cannot be used.
+    #[error(transparent)]
+    Open(#[from] StartError),
+    /// The broker has ended.
+    #[error(transparent)]
+    Down(#[from] BrokerDown),
 }
 
 /// An action or a question that got no answer from the core.

@@ -3,9 +3,10 @@
 //! Knows the connection's authentication and counts its frames. The texts of broken frames come before the question of
 //! authentication, as in bunqueue. No I/O.
 
+use crate::access::Access;
+use crate::conn_table::Client;
 use crate::inbox::{Ask, Frame, Problem, Refusal};
 use crate::limits::PROBLEM_FRAME_BYTES_MAX;
-use crate::secret;
 use onceover_wire::decode::decode;
 use onceover_wire::frame::oversize_error;
 use onceover_wire::request::{DecodeError, DecodeErrorKind, ReqId, Request};
@@ -13,7 +14,8 @@ use std::sync::Arc;
 
 /// The state of one connection's requests.
 pub struct Gate {
-    tokens: Arc<[String]>,
+    access: Arc<Access>,
+    client: Arc<Client>,
     authenticated: bool,
     /// A client that goes on without authentication is reported once.
     reported: bool,
@@ -31,10 +33,10 @@ pub struct Admitted {
 }
 
 impl Gate {
-    /// Without tokens everybody may ask everything.
+    /// The client comes in.
     #[must_use]
-    pub fn new(tokens: Arc<[String]>) -> Gate {
-        Gate { authenticated: tokens.is_empty(), tokens, reported: false, requests: 0 }
+    pub fn new(access: Arc<Access>, client: Arc<Client>) -> Gate {
+        Gate { authenticated: access.enter(&client), access, client, reported: false, requests: 0 }
     }
 
     /// Decodes one frame and decides what becomes of it.
@@ -75,8 +77,7 @@ impl Gate {
     }
 
     fn authenticate(&mut self, token: &str) -> Ask {
-        // Without configured tokens clients that have one are let in; bunqueue turns them away (protocol-core.md 2.3).
-        if self.tokens.is_empty() || secret::one_of(&self.tokens, token) {
+        if self.access.authenticate(&self.client, token) {
             self.authenticated = true;
             return Ask::Confirm;
         }

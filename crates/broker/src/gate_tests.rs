@@ -1,6 +1,7 @@
 //! What becomes of each kind of frame, with and without tokens.
 
 use super::*;
+use onceover_engine::names::ConnId;
 
 /// A MessagePack map of short texts.
 fn frame(fields: &[(&str, &str)]) -> Vec<u8> {
@@ -10,7 +11,9 @@ fn frame(fields: &[(&str, &str)]) -> Vec<u8> {
 }
 
 fn gate(tokens: &[&str]) -> Gate {
-    Gate::new(tokens.iter().map(|token| (*token).to_owned()).collect())
+    let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
+    let client = Client::new(ConnId(1), "127.0.0.1:5000".parse().unwrap());
+    Gate::new(Arc::new(Access::new(&tokens)), Arc::new(client))
 }
 
 /// What becomes of a frame: its kind or its error text, and the label of the problem it makes.

@@ -1,17 +1,19 @@
 //! The way to ask a broker and to act on it, for the window and its doors. Cheap to clone, may outlive the broker.
 
 use crate::clock::wall_now;
+use crate::config::DataPlace;
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, ListenError};
 use crate::inbox::{Inbox, Message};
-use crate::server::{Door, accept, bind};
+use crate::server::Door;
+use onceover_engine::EngineConfig;
 use onceover_engine::command::Command;
 use onceover_engine::reply::Reply;
 use onceover_engine::time::Timestamp;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
 use tokio::task::AbortHandle;
@@ -44,29 +46,44 @@ pub enum BrokerStatus {
 
 /// A broker, seen from its host.
 #[derive(Clone)]
-pub struct BrokerHandle(Arc<Shared>);
+pub struct BrokerHandle(pub(crate) Arc<Shared>);
 
 pub(crate) struct Shared {
     pub(crate) inbox: Inbox,
     pub(crate) door: Arc<Door>,
-    runtime: runtime::Handle,
+    pub(crate) runtime: runtime::Handle,
+    pub(crate) engine: EngineConfig,
     changes: watch::Receiver<u64>,
-    file: PathBuf,
     started_at: Timestamp,
     state: Mutex<State>,
+    /// Held by whoever changes the data for other data.
+    pub(crate) switching: tokio::sync::Mutex<()>,
 }
 
-struct State {
-    open: Option<Open>,
+pub(crate) struct State {
+    pub(crate) open: Option<Open>,
     /// The last address that was tried, and what came of it.
-    wanted: SocketAddr,
-    error: Option<ListenError>,
-    ended: Option<BrokerStatus>,
+    pub(crate) wanted: SocketAddr,
+    pub(crate) error: Option<ListenError>,
+    pub(crate) ended: Option<BrokerStatus>,
+    pub(crate) data: Data,
 }
 
-struct Open {
-    addr: SocketAddr,
-    accepting: AbortHandle,
+/// The data in use.
+#[derive(Clone)]
+pub(crate) struct Data {
+    /// As it was asked for.
+    pub(crate) place: DataPlace,
+    /// The file, for people.
+    pub(crate) file: PathBuf,
+}
+
+/// An address that clients can connect to.
+pub(crate) struct Open {
+    pub(crate) addr: SocketAddr,
+    pub(crate) accepting: AbortHandle,
+    /// Ends when the address is free again after `accepting` was aborted.
+    pub(crate) closed: mpsc::Receiver<()>,
 }
 
 impl BrokerHandle {
@@ -87,30 +104,6 @@ impl BrokerHandle {
             (None, Some(open)) => BrokerStatus::Listening { addr: open.addr },
             (None, None) => BrokerStatus::NotListening { wanted: state.wanted, error: state.error.clone() },
         }
-    }
-
-    /// Lets clients connect at `addr` (port 0 = any free port) and returns the address really bound. May be called again
-    /// for another address: clients that are connected stay, new ones find the new address only.
-    ///
-    /// # Errors
-    /// The address cannot be had; an address that was open before stays open.
-    pub fn listen(&self, addr: SocketAddr) -> Result<SocketAddr, ListenError> {
-        let mut state = self.0.state();
-        if state.ended.is_some() {
-            return Err(ListenError::Ended { addr });
-        }
-        if let Some(open) = state.open.as_ref().filter(|open| open.addr == addr) {
-            return Ok(open.addr);
-        }
-        let opened = self.0.open(addr);
-        state.wanted = addr;
-        state.error = opened.as_ref().err().cloned();
-        let open = opened?;
-        let bound = open.addr;
-        if let Some(before) = state.open.replace(open) {
-            before.accepting.abort();
-        }
-        Ok(bound)
     }
 
     /// Asks something of the core, between two turns. `question` must be quick: everything waits for it.
@@ -164,10 +157,10 @@ impl BrokerHandle {
         self.0.changes.clone()
     }
 
-    /// Where the jobs are kept.
+    /// The file that the jobs are kept in.
     #[must_use]
-    pub fn data_file(&self) -> &Path {
-        &self.0.file
+    pub fn data_file(&self) -> PathBuf {
+        self.0.state().data.file.clone()
     }
 
     /// When the broker was opened.
@@ -182,7 +175,7 @@ impl BrokerHandle {
         wall_now()
     }
 
-    fn down(&self) -> BrokerDown {
+    pub(crate) fn down(&self) -> BrokerDown {
         match self.status() {
             BrokerStatus::Failed { message, remedy } => BrokerDown::Failed { message, remedy },
             BrokerStatus::Stopped | BrokerStatus::Listening { .. } | BrokerStatus::NotListening { .. } => {
@@ -198,11 +191,13 @@ impl Shared {
         door: Arc<Door>,
         runtime: runtime::Handle,
         changes: watch::Receiver<u64>,
-        file: PathBuf,
+        engine: EngineConfig,
+        data: Data,
         wanted: SocketAddr,
     ) -> Shared {
-        let state = State { open: None, wanted, error: None, ended: None };
-        Shared { inbox, door, runtime, changes, file, started_at: wall_now(), state: Mutex::new(state) }
+        let state = Mutex::new(State { open: None, wanted, error: None, ended: None, data });
+        let switching = tokio::sync::Mutex::new(());
+        Shared { inbox, door, runtime, engine, changes, started_at: wall_now(), state, switching }
     }
 
     /// Nobody comes in any more.
@@ -218,19 +213,8 @@ impl Shared {
         self.state().ended = Some(ended);
     }
 
-    fn open(&self, addr: SocketAddr) -> Result<Open, ListenError> {
-        if !addr.ip().is_loopback() && self.door.tokens.is_empty() {
-            return Err(ListenError::NeedsToken { addr });
-        }
-        let _inside = self.runtime.enter();
-        let listener = bind(addr)?;
-        let bound = listener.local_addr().map_err(|error| ListenError::System { addr, cause: error.to_string() })?;
-        let accepting = self.runtime.spawn(accept(listener, Arc::clone(&self.door)));
-        Ok(Open { addr: bound, accepting: accepting.abort_handle() })
-    }
-
     /// The state is only replaced as a whole, so a panic elsewhere cannot leave it half changed.
-    fn state(&self) -> MutexGuard<'_, State> {
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

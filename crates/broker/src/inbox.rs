@@ -4,7 +4,9 @@
 //! connection takes a permit before it decodes, so a full inbox stops it from reading and TCP slows its client down.
 //! Calls of the window are few and not counted.
 
+use crate::access::Access;
 use crate::conn_table::Client;
+use crate::core::Core;
 use crate::core_view::CoreView;
 use crate::error::BrokerDown;
 use crate::limits::INBOX_BYTES_MAX;
@@ -12,6 +14,7 @@ use crate::outbox::Line;
 use onceover_engine::command::Command;
 use onceover_engine::names::ConnId;
 use onceover_engine::reply::Reply;
+use onceover_store::Storage;
 use onceover_wire::request::RefusedAdd;
 use std::borrow::Cow;
 use std::sync::{Arc, mpsc};
@@ -49,8 +52,20 @@ pub enum Message {
     },
     /// A question of the window.
     View(View),
+    /// Who may ask has changed: clients that may not any more are to be closed.
+    AccessChanged(Arc<Access>),
+    /// Finish this turn, let go of the file, and go on with another core.
+    Switch(Box<Switch>),
     /// Finish this turn, then stop.
     Stop,
+}
+
+/// Other data, opened already.
+pub struct Switch {
+    /// What goes on.
+    pub core: Core<Box<dyn Storage>>,
+    /// Told once it has begun.
+    pub answer: oneshot::Sender<()>,
 }
 
 /// Frames that arrived together.

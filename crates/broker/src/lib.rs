@@ -5,6 +5,7 @@
 //! thread, no socket and no clock, so a simulation can drive it. Decisions are the engine's, bytes are the wire's, SQL is
 //! the store's; what the window shows is made elsewhere from [`core_view::CoreView`].
 
+pub mod access;
 pub mod activity;
 mod blobs;
 mod broker;
@@ -26,6 +27,7 @@ mod process;
 mod rate;
 pub mod secret;
 mod server;
+mod settings;
 mod subscribers;
 pub mod tls;
 mod watch;
@@ -34,7 +36,7 @@ mod weight;
 pub use broker::Broker;
 pub use config::{BrokerConfig, DataPlace};
 pub use core_view::CoreView;
-pub use error::{BrokerDown, ListenError, StartError};
+pub use error::{BrokerDown, DataError, ListenError, StartError, TokensError};
 pub use handle::{BrokerHandle, BrokerStatus};
 pub use onceover_store::StoreError;
 pub use onceover_wire::canonical::{canonical_hash, canonical_json};

@@ -11,8 +11,8 @@ use onceover_engine::names::ConnId;
 use onceover_engine::reply::Reply;
 use onceover_engine::time::Timestamp;
 use std::collections::HashMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::{Notify, mpsc};
 
 /// One thing for a connection to write.
@@ -71,6 +71,16 @@ pub struct LineEnd {
 pub struct Fill {
     unsent_bytes: AtomicUsize,
     cut: Notify,
+    why: OnceLock<Cut>,
+}
+
+/// Why a connection is closed without its last replies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cut {
+    /// Too much waits for it.
+    Slow,
+    /// It may not ask any more.
+    Outsider,
 }
 
 impl Line {
@@ -89,17 +99,24 @@ impl Line {
         // A single answer may be larger than the bound when nothing else waits: it is what the client asked for.
         let single = before == 0 && batch.len() == 1;
         if before + bytes > UNSENT_BYTES_MAX && !single {
-            self.fill.cut.notify_one();
+            self.cut(Cut::Slow);
             return false;
         }
         self.batches.send(batch).is_ok()
     }
+
+    fn cut(&self, why: Cut) {
+        // The first reason stands.
+        let _ = self.fill.why.set(why);
+        self.fill.cut.notify_one();
+    }
 }
 
 impl Fill {
-    /// Waits until the core cuts the line because too much is unsent.
-    pub async fn cut(&self) {
+    /// Waits until the core cuts the line.
+    pub async fn cut(&self) -> Cut {
         self.cut.notified().await;
+        *self.why.get().expect("the reason is set before the line is cut")
     }
 
     /// Answers of this weight have been written.
@@ -140,6 +157,13 @@ impl Outbox {
             self.touched.push(conn);
         }
         queued.batch.push(out);
+    }
+
+    /// Closes a connection without its last replies.
+    pub fn cut(&self, conn: ConnId, why: Cut) {
+        if let Some(queued) = self.lines.get(&conn) {
+            queued.line.cut(why);
+        }
     }
 
     /// Everything that waits, to be changed in place before it leaves.

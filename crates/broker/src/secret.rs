@@ -14,12 +14,6 @@ pub fn same_secret(secret: &[u8], guess: &[u8]) -> bool {
     difference == 0
 }
 
-/// Whether `guess` is one of `secrets`; looks at all of them in any case.
-#[must_use]
-pub fn one_of(secrets: &[String], guess: &str) -> bool {
-    secrets.iter().fold(false, |found, secret| found | same_secret(secret.as_bytes(), guess.as_bytes()))
-}
-
 #[cfg(test)]
 #[path = "secret_tests.rs"]
 mod secret_tests;

@@ -1,5 +1,6 @@
 //! The door for clients: binds an address, accepts, and starts one task per connection.
 
+use crate::access::Access;
 use crate::conn_table::Client;
 use crate::connection::{Session, last_words, serve};
 use crate::error::ListenError;
@@ -30,8 +31,8 @@ const PORTS_TRIED: u16 = 20;
 pub struct Door {
     /// The way to the core.
     pub inbox: Inbox,
-    /// Secrets that open the door; none = open.
-    pub tokens: Arc<[String]>,
+    /// Who may ask.
+    pub access: Arc<Access>,
     /// Clients must speak TLS; none = they speak plainly.
     pub tls: Option<TlsAcceptor>,
     /// Where clients go whose program is wanted.
@@ -43,9 +44,9 @@ pub struct Door {
 impl Door {
     /// A door without connections.
     #[must_use]
-    pub fn new(inbox: Inbox, tokens: Arc<[String]>, tls: Option<TlsAcceptor>, wanted: UnboundedSender<Wanted>) -> Door {
+    pub fn new(inbox: Inbox, access: Arc<Access>, tls: Option<TlsAcceptor>, wanted: UnboundedSender<Wanted>) -> Door {
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        Door { inbox, tokens, tls, wanted, room, conns_ever: AtomicU64::new(0) }
+        Door { inbox, access, tls, wanted, room, conns_ever: AtomicU64::new(0) }
     }
 
     /// Whether a connection is still there.
@@ -117,7 +118,7 @@ fn admit(socket: TcpStream, peer: SocketAddr, door: &Arc<Door>) {
 }
 
 async fn serve_in(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, place: OwnedSemaphorePermit) {
-    let session = Session::new(Arc::clone(&client), door.inbox.clone(), Arc::clone(&door.tokens));
+    let session = Session::new(Arc::clone(&client), door.inbox.clone(), Arc::clone(&door.access));
     match &door.tls {
         None => serve(socket, session).await,
         Some(tls) => match handshake(tls, socket).await {

@@ -87,3 +87,34 @@ pub trait Storage: Send {
     /// The file cannot be written.
     fn close(self: Box<Self>) -> Result<(), StoreError>;
 }
+
+/// For an owner that changes from one storage to another while it runs.
+impl Storage for Box<dyn Storage> {
+    fn load(&mut self) -> Result<Snapshot, StoreError> {
+        (**self).load()
+    }
+
+    fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {
+        (**self).commit_rows(durable, rows)
+    }
+
+    fn commit(&mut self, engine: &Engine, durable: bool) -> Result<(), StoreError> {
+        (**self).commit(engine, durable)
+    }
+
+    fn payload(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
+        (**self).payload(job)
+    }
+
+    fn result(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
+        (**self).result(job)
+    }
+
+    fn file_bytes(&self) -> u64 {
+        (**self).file_bytes()
+    }
+
+    fn close(self: Box<Self>) -> Result<(), StoreError> {
+        (*self).close()
+    }
+}
