@@ -7,6 +7,7 @@ use crate::add_search::{self, Search as AddSearch};
 use crate::health::HealthCache;
 use crate::job_bulk::{self, BulkAction};
 use crate::jobs::Search;
+use crate::key_search::Search as KeySearch;
 use crate::limits::SEARCH_TIME_MAX;
 use crate::overview::{self, Closed};
 use crate::playground::{self, Playgrounds};
@@ -135,9 +136,13 @@ impl Inspector {
     async fn answer_about_keys(&self, broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> {
         match request {
             Request::Keys(query) => {
-                let question = keys::question(&query)?;
-                let health = self.health.clone();
-                view(broker, move |core| keys::page(core, &question, &health)).await.map(Reply::Keys)
+                let mut search = KeySearch::new(keys::question(&query)?, self.health.get(broker).await?);
+                loop {
+                    search = match view(broker, move |core| search.step(core)).await?.page() {
+                        Ok(page) => return Ok(Reply::Keys(page)),
+                        Err(unfinished) => *unfinished,
+                    }
+                }
             }
             Request::Key { queue, key } => {
                 let gone = no_key(&key);
@@ -150,11 +155,10 @@ impl Inspector {
                 found.map(Reply::ReleasePreview).ok_or(gone)
             }
             Request::KeysPreview { keys } => {
-                let (chosen, health) = (key_bulk::chosen(keys)?, self.health.clone());
-                view(broker, move |core| key_bulk::preview(core, &chosen, &health)).await.map(Reply::KeysPreview)
+                key_bulk::preview(broker, key_bulk::chosen(keys)?, &self.health).await.map(Reply::KeysPreview)
             }
             Request::Attention => {
-                let health = self.health.clone();
+                let health = self.health.get(broker).await?;
                 view(broker, move |core| keys::attention(core, &health)).await.map(Reply::Attention)
             }
             other => answer_about_drafts(broker, other).await,
@@ -162,8 +166,9 @@ impl Inspector {
     }
 
     async fn overview(&self, broker: &BrokerHandle) -> crate::view::Overview {
-        let health = self.health.clone();
-        let found = broker.view(move |core| overview::of_core(core, &health)).await;
+        // Without a core there is nothing to look at, and the overview says why.
+        let attention = self.health.get(broker).await.map_or(0, |health| health.attention());
+        let found = broker.view(move |core| overview::of_core(core, attention)).await;
         found.map_or_else(|_| overview::of_ended(broker), |found| overview::with_handle(found, broker))
     }
 }

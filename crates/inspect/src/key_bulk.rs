@@ -5,6 +5,7 @@ use crate::actions::{Outcome, done, finished, look, refused};
 use crate::attention::Looker;
 use crate::health::HealthCache;
 use crate::key_actions::{not_as_seen, restore_refused};
+use crate::key_search::Matching;
 use crate::keys::{self, Held, Question};
 use crate::limits::{BULK_AT_ONCE, BULK_KEYS_MAX, LEFT_ALONE_MAX, SAMPLE_ROWS};
 use crate::request::{KeyRef, KeysChosen, KeysQuery, Request};
@@ -54,21 +55,40 @@ fn as_seen<'a>(core: &CoreView<'a>, seen: &KeyRef) -> Option<&'a KeyEntry> {
     core.engine.key(&seen.queue, &seen.key, core.now).filter(|entry| entry.owner == JobKey(seen.generation))
 }
 
-/// What a release would do; runs on the core thread.
-pub fn preview(core: &CoreView<'_>, chosen: &Chosen, health: &HealthCache) -> KeysPreview {
-    let looker = Looker::new(core);
-    let (keys, entries, more) = match chosen {
+/// What a release would do.
+///
+/// # Errors
+/// The broker does not run.
+pub async fn preview(broker: &BrokerHandle, chosen: Chosen, health: &HealthCache) -> Result<KeysPreview, Failure> {
+    let question = match chosen {
         Chosen::Refs(keys) => {
-            let entries: Vec<&KeyEntry> = keys.iter().filter_map(|seen| as_seen(core, seen)).collect();
-            (keys.clone(), entries, false)
+            return look(broker, move |core| {
+                let entries: Vec<&KeyEntry> = keys.iter().filter_map(|seen| as_seen(core, seen)).collect();
+                found(core, &entries, keys.clone(), false)
+            })
+            .await;
         }
-        Chosen::Matching(question) => {
-            let (entries, more) = keys::matching(core, question, health, BULK_KEYS_MAX);
-            (entries.iter().map(|entry| seen(&looker, entry)).collect(), entries, more)
-        }
+        Chosen::Matching(question) => question,
     };
+    let mut matching = Matching::new(*question, health.get(broker).await?, BULK_KEYS_MAX);
+    while !matching.done {
+        matching = look(broker, move |core| matching.step(core)).await?;
+    }
+    look(broker, move |core| {
+        let entries = matching.keys.iter().filter_map(|entry| core.engine.key_by_entry(*entry));
+        let entries: Vec<&KeyEntry> = entries.collect();
+        let looker = Looker::new(core);
+        let keys = entries.iter().map(|entry| seen(&looker, entry)).collect();
+        found(core, &entries, keys, matching.more)
+    })
+    .await
+}
+
+/// What a release of these keys would do; runs on the core thread.
+fn found(core: &CoreView<'_>, entries: &[&KeyEntry], keys: Vec<KeyRef>, more: bool) -> KeysPreview {
+    let looker = Looker::new(core);
     let mut by_state: BTreeMap<u8, (Option<StateName>, u64)> = BTreeMap::new();
-    for entry in &entries {
+    for entry in entries {
         let state = core.engine.job_by_key(entry.owner).map(|job| job.state_name(core.now));
         by_state.entry(risk(state)).or_insert((state, 0)).1 += 1;
     }

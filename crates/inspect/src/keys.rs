@@ -1,27 +1,25 @@
-//! The keys that are held: pages of them with what deserves a look, and the numbers at the chips.
+//! The keys that are held: what they are found by, their orders, their rows, and the list of those that deserve a look.
 //!
-//! A page is one pass over all keys on the core thread. Custom job ids are listed by `job_ids.rs`, one key in full by
-//! `key_detail.rs`.
+//! Pages are made by `key_search.rs`, custom job ids are listed by `job_ids.rs`, one key in full by `key_detail.rs`.
 
 use crate::attention::{Codes, Looker, code_word};
 use crate::filter::{Fields, Filter, Kind, Row, id_has_word, id_is};
-use crate::health::HealthCache;
-use crate::job_ids;
+use crate::health::{self, Health};
 use crate::limits::{ATTENTION_ROWS_MAX, PAGE_ROWS_MAX};
 use crate::order::{Place, Rank, Window};
 use crate::payload::Needle;
 use crate::request::{KeysChip, KeysQuery, KeysSort};
-use crate::view::{AttentionView, Failure, KeyCounts, KeyKind, KeyRow, KeysPage, LastDecision, Strategy};
+use crate::view::{AttentionView, Failure, KeyKind, KeyRow, LastDecision, Strategy};
 use crate::words;
 use onceover_broker::CoreView;
 use onceover_engine::command::StateName;
 use onceover_engine::dedup::{KeyEntry, LastAdd};
 use onceover_engine::job::Job;
 use onceover_engine::names::ConnId;
-use onceover_engine::time::Millis;
+use onceover_engine::time::{Millis, Timestamp};
 
 /// Less than this left counts as expiring.
-const EXPIRING: Millis = Millis(10_000);
+pub const EXPIRING: Millis = Millis(10_000);
 /// More absorbed adds a minute than this count as hot.
 const HOT_PER_MINUTE: i64 = 60;
 const MINUTE_MS: i64 = 60_000;
@@ -60,7 +58,7 @@ const FIELDS: Fields<Field> = &[
 /// A question about keys, understood.
 pub struct Question {
     pub filter: Filter<Field>,
-    chip: KeysChip,
+    pub chip: KeysChip,
     pub sort: KeysSort,
     pub window: Window,
 }
@@ -86,39 +84,8 @@ pub struct Held<'a> {
     pub codes: Codes,
 }
 
-/// Runs on the core thread.
-pub fn page(core: &CoreView<'_>, question: &Question, health: &HealthCache) -> KeysPage {
-    let health = health.get(core);
-    let mut counts = KeyCounts { job_ids: health.job_ids, ..KeyCounts::default() };
-    let looker = Looker::new(core);
-    let held = |entry| Held { core, entry, queue: &looker.queue(entry.queue).name, codes: health.codes(entry) };
-    let mut rows: Vec<(Rank<'_>, &KeyEntry)> = Vec::new();
-    for entry in core.engine.keys() {
-        let held = held(entry);
-        count(&mut counts, &held);
-        if held.is_in(question.chip) && question.filter.accepts(&held) {
-            rows.push((held.rank(question.sort), entry));
-        }
-    }
-    if question.chip == KeysChip::JobIds {
-        return job_ids::page(core, question, counts);
-    }
-    let total = rows.len() as u64;
-    let (rows, next) = question.window.cut(rows);
-    KeysPage {
-        revision: core.revision,
-        now: core.now.0,
-        rows: rows.into_iter().map(|(_, entry)| row(&looker, &held(entry))).collect(),
-        next: next.map(|place| place.cursor()),
-        total,
-        hidden: counts.all - total,
-        counts,
-    }
-}
-
 /// What deserves a look, worst first, then the oldest.
-pub fn attention(core: &CoreView<'_>, health: &HealthCache) -> AttentionView {
-    let health = health.get(core);
+pub fn attention(core: &CoreView<'_>, health: &Health) -> AttentionView {
     let looker = Looker::new(core);
     let known = |(entry, codes)| Some((core.engine.key_by_entry(entry)?, codes));
     let mut keys: Vec<(&KeyEntry, Codes)> = health.entries().filter_map(known).collect();
@@ -134,67 +101,30 @@ pub fn attention(core: &CoreView<'_>, health: &HealthCache) -> AttentionView {
     }
 }
 
-/// The keys that a question lets through, in no order, at most `max`; and whether there are more.
-pub fn matching<'a>(
-    core: &'a CoreView<'_>,
-    question: &Question,
-    health: &HealthCache,
-    max: usize,
-) -> (Vec<&'a KeyEntry>, bool) {
-    let health = health.get(core);
-    let looker = Looker::new(core);
-    let accepted = |entry: &&KeyEntry| {
-        let held = Held { core, entry, queue: &looker.queue(entry.queue).name, codes: health.codes(entry) };
-        held.is_in(question.chip) && question.filter.accepts(&held)
-    };
-    let mut entries: Vec<&KeyEntry> = core.engine.keys().filter(accepted).take(max + 1).collect();
-    let more = entries.len() > max;
-    entries.truncate(max);
-    (entries, more)
-}
-
-fn count(counts: &mut KeyCounts, held: &Held<'_>) {
-    let is = |chip| u64::from(held.is_in(chip));
-    counts.all += 1;
-    counts.attention += is(KeysChip::Attention);
-    counts.expiring += is(KeysChip::Expiring);
-    counts.no_ttl += is(KeysChip::NoTtl);
-    counts.hot += is(KeysChip::Hot);
+/// The mean since the owner took the key, over a minute at least; a key that has calmed down is not hot any more.
+pub fn is_hot(entry: &KeyEntry, now: Timestamp) -> bool {
+    let age = now.since(entry.registered_at).0.max(MINUTE_MS);
+    let calm = entry.tally.last.is_none_or(|last| now.since(last.at).0 > MINUTE_MS);
+    let collapsed = i64::try_from(entry.tally.collapsed).unwrap_or(i64::MAX);
+    !calm && collapsed.saturating_mul(MINUTE_MS) > age.saturating_mul(HOT_PER_MINUTE)
 }
 
 impl<'a> Held<'a> {
-    fn is_in(&self, chip: KeysChip) -> bool {
-        match chip {
-            KeysChip::All => true,
-            KeysChip::Attention => !self.codes.is_empty(),
-            KeysChip::Expiring => self.left().is_some_and(|left| left < EXPIRING),
-            KeysChip::NoTtl => self.entry.expires_at.is_none(),
-            KeysChip::Hot => self.is_hot(),
-            KeysChip::JobIds => false,
-        }
-    }
-
     fn owner(&self) -> Option<&'a Job> {
         self.core.engine.job_by_key(self.entry.owner)
     }
 
-    fn left(&self) -> Option<Millis> {
+    /// Time left of its window.
+    pub fn left(&self) -> Option<Millis> {
         self.entry.expires_at.map(|end| end.since(self.core.now))
     }
 
-    /// The mean since the owner took the key, over a minute at least; a key that has calmed down is not hot any more.
-    fn is_hot(&self) -> bool {
-        let age = self.core.now.since(self.entry.registered_at).0.max(MINUTE_MS);
-        let calm = self.entry.tally.last.is_none_or(|last| self.core.now.since(last.at).0 > MINUTE_MS);
-        let collapsed = i64::try_from(self.entry.tally.collapsed).unwrap_or(i64::MAX);
-        !calm && collapsed.saturating_mul(MINUTE_MS) > age.saturating_mul(HOT_PER_MINUTE)
-    }
-
-    fn rank(&self, sort: KeysSort) -> Rank<'a> {
+    /// Where it stands in an order.
+    pub fn rank(&self, sort: KeysSort) -> Rank<'a> {
         let entry = self.entry;
         let end = entry.expires_at.map_or(i64::MAX, |end| end.0);
         let (numbers, texts) = match sort {
-            KeysSort::Attention => ((-i64::from(self.codes.rank()), end), ("", "")),
+            KeysSort::Attention => (health::place(entry, self.codes), ("", "")),
             KeysSort::TimeLeft => ((end, 0), ("", "")),
             KeysSort::Key => ((0, 0), (&*entry.key, self.queue)),
             KeysSort::Queue => ((0, 0), (self.queue, &*entry.key)),

@@ -27,6 +27,7 @@ mod jobs;
 mod key_actions;
 mod key_bulk;
 mod key_detail;
+mod key_search;
 mod keys;
 mod limits;
 mod new_add;

@@ -10,6 +10,8 @@ pub const SEARCH_BYTES_MAX: usize = 4 * 1024 * 1024;
 pub const SEARCH_TIME_MAX: Duration = Duration::from_millis(300);
 /// Custom ids looked at by one page of them.
 pub const JOB_ID_SCAN_MAX: usize = 10_000;
+/// Keys looked at in one step of a pass over all: two milliseconds or three.
+pub const KEY_STEP_MAX: usize = 10_000;
 /// Entries of the log looked at in one step of a search: a millisecond or two.
 pub const LOG_STEP_MAX: usize = 10_000;
 /// Newest entries of the log looked at for the adds of one key or job.

@@ -22,7 +22,13 @@ pub struct Place {
 }
 
 impl Rank<'_> {
-    fn place(&self) -> Place {
+    /// Whether it comes behind a place.
+    pub fn is_after(&self, place: &Place) -> bool {
+        *self > place.rank()
+    }
+
+    /// It as a cursor holds it.
+    pub fn place(&self) -> Place {
         let (first, second) = self.texts;
         Place { numbers: self.numbers, texts: (first.to_owned(), second.to_owned()), own: self.own }
     }
@@ -72,6 +78,14 @@ pub struct Window {
 impl Window {
     fn compare(&self, one: &Rank<'_>, other: &Rank<'_>) -> Ordering {
         if self.reverse { other.cmp(one) } else { one.cmp(other) }
+    }
+
+    /// Puts the best rows of several cuts in order and drops the others. Whether any were dropped.
+    pub fn keep<T>(&self, rows: &mut Vec<(Place, T)>) -> bool {
+        rows.sort_unstable_by(|one, other| self.compare(&one.0.rank(), &other.0.rank()));
+        let dropped = rows.len() > self.limit;
+        rows.truncate(self.limit);
+        dropped
     }
 
     /// The rows of the page in order, and the place where the next one goes on.

@@ -3,7 +3,6 @@
 
 use crate::adds::client;
 use crate::clients;
-use crate::health::HealthCache;
 use crate::jobs::counts_of;
 use crate::view::{BrokerState, DedupWindow, NavCounts, Overview};
 use onceover_broker::activity::AddEntry;
@@ -26,8 +25,8 @@ pub struct Closed {
     pub at: i64,
 }
 
-/// What the core knows; runs on its thread.
-pub fn of_core(core: &CoreView<'_>, health: &HealthCache) -> Overview {
+/// What the core knows; runs on its thread. `attention` is the number of keys that deserve a look.
+pub fn of_core(core: &CoreView<'_>, attention: u64) -> Overview {
     let newest = core.connections.newest().map(|client| client.label());
     let newest_add = || core.activity.iter().find(|entry| is_clients(entry)).map(|entry| client(&entry.source));
     let totals = core.engine.totals();
@@ -41,7 +40,7 @@ pub fn of_core(core: &CoreView<'_>, health: &HealthCache) -> Overview {
             jobs: counts_of(core.engine.counts(None)),
             queues: core.engine.queues().len() as u64,
             clients: clients::count(core),
-            attention: health.get(core).attention(),
+            attention,
         },
         adds_per_s: core.adds_per_s(),
         connections: u32::try_from(core.connections.len()).unwrap_or(u32::MAX),
