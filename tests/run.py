@@ -49,7 +49,7 @@ STAGES = [
         python("tests/sdk/rust/suite.py"),
     ], ["build"]),
     ("crossing", [python("tests/fleet/test_crossing.py")], ["build", "sdk-rust"]),
-    ("fleet", [python("tests/fleet/test_fleet.py")], ["build", "sdk-rust"]),
+    ("fleet", [python("tests/fleet/test_fleet.py"), python("tests/fleet/test_fleet.py", "--jobs", "6000", "--broker-kills", "3")], ["build", "sdk-rust"]),
     ("readme", [python("tests/readme.py")], ["build"]),
     ("kill", [python("tests/kill/test_kill.py")], ["build"]),
     ("bad-input", [python("tests/badinput/test_wire.py")], ["build"]),

@@ -5,7 +5,8 @@ A lease is one delivery of a job: its token, and the moment it was given out, wh
 
 - it is settled: an ACK, FAIL or MoveToWait with its token is accepted;
 - it is released: the connection that pulled it ends, and nobody had renewed it by then;
-- it expires: its time has passed since it was given out or last renewed.
+- it expires: its time has passed since it was given out or last renewed;
+- the broker dies.
 
 A run may outlast its lease, because a worker learns of a loss only when it settles; such a run may overlap with the next
 one. Two leases of one job may not. All times of requests are taken before the broker gets them, so `earliest_end` is
@@ -18,7 +19,9 @@ SETTLING = {"ACK", "FAIL", "MoveToWait", "MoveToDelayed"}
 
 
 class Lease:
-    def __init__(self, job, token, ttl, connection):
+    def __init__(self, job, token, ttl, connection, deaths=()):
+        # `deaths` are the times at which the broker was killed, also later ones.
+        self.deaths = deaths
         self.job, self.token, self.at, self.ttl, self.connection = job["id"], token, job["startedAt"], ttl, connection
         # Pairs of a request's time and what came of it: True, False, or None when no answer was seen.
         self.settles, self.renewals = [], []
@@ -31,11 +34,18 @@ class Lease:
         outcomes = [done for _, done in self.settles]
         return True if True in outcomes else None if None in outcomes else False
 
+    def died(self):
+        """When the broker died with it, if it did."""
+        return next((death for death in self.deaths if self.at <= death <= self._end_by_itself()), None)
+
     def expired(self):
         """Whether nothing but its expiry can have ended it."""
-        return self.settled() is False and (bool(self.renewed()) or self.connection.ended is None)
+        return self.settled() is False and self.died() is None and (bool(self.renewed()) or self.connection.ended is None)
 
     def earliest_end(self):
+        return self.died() or self._end_by_itself()
+
+    def _end_by_itself(self):
         ends = [at for at, done in self.settles if done is not False]
         renewed = self.renewed()
         ends.append(max([self.at, *renewed]) + self.ttl)
@@ -48,7 +58,7 @@ class Ledger:
     """Keeps the leases. `requested` and `answered` are called by the tap, from many threads."""
 
     def __init__(self):
-        self.tokens, self.jobs, self.lock = {}, defaultdict(list), threading.Lock()
+        self.tokens, self.jobs, self.lock, self.deaths = {}, defaultdict(list), threading.Lock(), []
 
     def requested(self, request, at):
         """Notes a request, and returns what its answer will need."""
@@ -99,7 +109,7 @@ class Ledger:
         with self.lock:
             for job, token in zip(jobs, tokens):
                 if job is not None:
-                    lease = Lease(job, token, ttl, connection)
+                    lease = Lease(job, token, ttl, connection, self.deaths)
                     self.tokens[token] = lease
                     self.jobs[lease.job].append(lease)
 
