@@ -58,7 +58,9 @@ impl<'a> Fields<'a> {
         if count as usize > FIELDS_MAX {
             return Err(DecodeError::bad_frame());
         }
-        let mut fields = Fields { entries: Vec::with_capacity(count as usize), present: 0, path: "" };
+        // A field takes two bytes at least: a number of them that was only announced takes no memory.
+        let believable = (count as usize).min(reader.rest().len() / 2);
+        let mut fields = Fields { entries: Vec::with_capacity(believable), present: 0, path: "" };
         for _ in 0..count {
             let (key, value) = reader.pair().map_err(|_| DecodeError::bad_frame())?;
             fields.push(key, value);
