@@ -199,6 +199,10 @@ impl Engine {
         if !waits_for.is_empty() {
             job.rare_mut().unresolved = waits_for;
         }
+        let admitted = job.state_name(now);
+        if admitted != job.state_asked_for() {
+            job.rare_mut().admitted_as = Some(admitted);
+        }
         self.dirty.job_fresh(key);
         self.jobs.insert(job);
         self.enter(key, now);

@@ -197,8 +197,8 @@ pub enum Command {
     ChangePriority {
         /// The job.
         id: JobId,
-        /// As in an add.
-        priority: i32,
+        /// As in an add of such a job: with a group or without.
+        priority: i64,
         /// None = as it was.
         lifo: Option<bool>,
     },

@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::finish::Burial;
 use crate::job::{Blob, FailureReason, JobState, LogLine};
-use crate::limits::LOGS_MAX;
+use crate::limits::{GROUP_PRIORITY_MAX, LOGS_MAX, PRIORITY_MAX};
 use crate::names::{JobId, JobKey};
 use crate::plan::fingerprint;
 use crate::rejection::Rejection;
@@ -64,10 +64,14 @@ impl Engine {
         &mut self,
         now: Timestamp,
         id: &JobId,
-        priority: i32,
+        priority: i64,
         lifo: Option<bool>,
     ) -> Result<Reply, Rejection> {
         let key = self.queued(id).ok_or(Rejection::NotInQueue)?;
+        let grouped = self.known(key).group().is_some();
+        let bounds = if grouped { 0..=GROUP_PRIORITY_MAX } else { -PRIORITY_MAX..=PRIORITY_MAX };
+        let fitting = i32::try_from(priority).ok().filter(|_| bounds.contains(&priority));
+        let priority = fitting.ok_or(Rejection::PriorityOutOfBounds { priority, grouped })?;
         self.leave(key);
         let job = self.known_mut(key);
         job.priority = priority;

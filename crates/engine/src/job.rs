@@ -103,6 +103,10 @@ pub struct Extra {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RareState {
+    /// The state it began in, where that is another one than its request says: its dependencies had completed already, or a
+    /// `timestamp` of long ago left nothing of its delay.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub admitted_as: Option<StateName>,
     /// Text of the last Progress.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub progress_message: Option<String>,
@@ -349,9 +353,9 @@ impl Job {
         self.spec.rare.as_ref().map_or(&[], |rare| rare.depends_on.as_slice())
     }
 
-    /// The whole timeline: the admission, then what followed. `admitted` is never stored, it follows from the request.
-    pub fn timeline(&self) -> Vec<TimelineEntry> {
-        let state = if !self.depends_on().is_empty() {
+    /// The state that the request alone makes a new job have.
+    pub(crate) fn state_asked_for(&self) -> StateName {
+        if !self.depends_on().is_empty() {
             StateName::WaitingChildren
         } else if self.spec.delay.0 > 0 {
             StateName::Delayed
@@ -359,14 +363,19 @@ impl Job {
             StateName::Prioritized
         } else {
             StateName::Waiting
-        };
+        }
+    }
+
+    /// The whole timeline: the admission, then what followed. The admission is not stored where it follows from the request.
+    pub fn timeline(&self) -> Vec<TimelineEntry> {
+        let state = self.rare().and_then(|rare| rare.admitted_as).unwrap_or_else(|| self.state_asked_for());
         let first = TimelineEntry { state, at: self.created_at, error: None, attempt: None };
         std::iter::once(first).chain(self.extra.timeline.iter().cloned()).collect()
     }
 
-    /// Message of the last failure in the timeline (protocol-core.md 4.1, `failedReason`).
+    /// The last message of a failure in the timeline (protocol-core.md 4.1, `failedReason`).
     pub fn failed_reason(&self) -> Option<&str> {
-        let last = self.extra.timeline.iter().rev().find(|entry| entry.state == StateName::Failed)?;
-        last.error.as_deref().filter(|error| !error.is_empty())
+        let failures = self.extra.timeline.iter().filter(|entry| entry.state == StateName::Failed);
+        failures.rev().find_map(|entry| entry.error.as_deref().filter(|error| !error.is_empty()))
     }
 }

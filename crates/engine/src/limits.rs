@@ -32,3 +32,7 @@ pub const BACKOFF_MAX: Millis = Millis(3_600_000);
 pub const WORKER_SILENT_MAX: Millis = Millis(90_000);
 /// Timed-out deliveries per job whose late answers are still recognised.
 pub const TIMED_OUT_TOKENS_MAX: usize = 20;
+/// Highest priority of a job without a group; the lowest is its opposite (protocol-core.md 6.1).
+pub const PRIORITY_MAX: i64 = 1_000_000;
+/// Highest priority number of a job in a group; the lowest is 0.
+pub const GROUP_PRIORITY_MAX: i64 = 2_097_151;

@@ -141,6 +141,7 @@ impl Engine {
             return;
         }
         self.emit(effects, queue, Some(&id), now, EventKind::Stalled { detail: None });
+        self.note_attempt(key, now, FailureReason::Stalled, Some("Lock expired".to_owned()));
         self.release(key, now);
         self.known_mut(key).rare_mut().late_token = lock.map(|lock| lock.token);
     }

@@ -1,5 +1,6 @@
 //! Every refusal a client must expect. `Display` is the exact text that clients test (protocol-core.md 3.4 and 5 to 9).
 
+use crate::limits::{GROUP_PRIORITY_MAX, PRIORITY_MAX};
 use crate::names::JobId;
 use std::fmt;
 
@@ -40,6 +41,13 @@ pub enum Rejection {
     CannotUpdate,
     /// ChangePriority found nothing to change.
     NotInQueue,
+    /// ChangePriority to a priority that no add of such a job may have.
+    PriorityOutOfBounds {
+        /// What was asked for.
+        priority: i64,
+        /// Whether the job has a group.
+        grouped: bool,
+    },
     /// ChangeDelay found nothing to change.
     CannotChangeDelay,
     /// MoveToWait from a state that has no way there.
@@ -84,6 +92,13 @@ impl fmt::Display for Rejection {
             Rejection::NotActive => out.write_str("Job is not active"),
             Rejection::CannotUpdate => out.write_str("Job not found or cannot be updated"),
             Rejection::NotInQueue => out.write_str("Job not found or not in queue"),
+            Rejection::PriorityOutOfBounds { grouped: true, .. } => {
+                write!(out, "group.priority must be an integer between 0 and {GROUP_PRIORITY_MAX}")
+            }
+            Rejection::PriorityOutOfBounds { priority, grouped: false } if *priority < 0 => {
+                write!(out, "priority must be at least -{PRIORITY_MAX}")
+            }
+            Rejection::PriorityOutOfBounds { .. } => write!(out, "priority must be at most {PRIORITY_MAX}"),
             Rejection::CannotChangeDelay => out.write_str("Job not found or cannot change delay"),
             Rejection::CannotMoveToWait(state) => write!(out, "Cannot move job from state '{state}' to waiting"),
             Rejection::NotInDlq => out.write_str("Failed job not in DLQ"),

@@ -169,6 +169,7 @@ fn full_extra(follower: Arc<NewJob>) -> Extra {
     let failed =
         TimelineEntry { state: StateName::Failed, at: Timestamp(9), error: Some("no\nroute".into()), attempt: Some(3) };
     let rare = RareState {
+        admitted_as: Some(StateName::Delayed),
         progress_message: Some("half".into()),
         stacktrace: vec!["at a".into(), "at b".into()],
         failure: Some(Failure {

@@ -239,7 +239,8 @@ impl Stage {
             }
             Step::Priority { job, priority } => {
                 let id = self.model.by_label(*job)?;
-                let command = Command::ChangePriority { id: self.job_id(id), priority: *priority, lifo: None };
+                let command =
+                    Command::ChangePriority { id: self.job_id(id), priority: i64::from(*priority), lifo: None };
                 (command, self.model.priority(id, *priority))
             }
             Step::RemoveJobKey(label) => {

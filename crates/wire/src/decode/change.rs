@@ -1,14 +1,14 @@
 //! Changes of one job: progress, data, priority, place, logs, its key.
 
 use super::fields::{Bounds, Fields};
-use super::names::{self, PRIORITY, YEAR, claim};
+use super::names::{self, YEAR, claim};
 use super::query::deduplication_key;
 use super::{Hints, Result, engine};
 use crate::request::Request;
 use onceover_engine::command::Command;
 use onceover_engine::time::Millis;
 
-/// Any progress; the engine clamps it.
+/// Any number; the engine bounds it.
 const ANY: Bounds = Bounds::new(i64::MIN, i64::MAX);
 
 pub fn progress(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
@@ -32,9 +32,10 @@ pub fn update(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
 
 pub fn change_priority(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
     let id = fields.job_id("id")?;
-    let priority = fields.integer("priority", PRIORITY)?.ok_or_else(|| fields.required("priority"))?;
+    // Its bounds depend on the job: the engine knows whether it has a group.
+    let priority = fields.integer("priority", ANY)?.ok_or_else(|| fields.required("priority"))?;
     let lifo = fields.given("lifo").map(|_| fields.truthy("lifo"));
-    engine(Command::ChangePriority { id, priority: priority as i32, lifo })
+    engine(Command::ChangePriority { id, priority, lifo })
 }
 
 pub fn change_delay(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {

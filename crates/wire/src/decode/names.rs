@@ -7,6 +7,7 @@ use crate::limits::{NAME_CHARS_MAX, PAYLOAD_JSON_UNITS_MAX};
 use crate::msgpack::{Raw, Value};
 use crate::request::DecodeError;
 use onceover_engine::command::{Claim, Payload};
+use onceover_engine::limits::{GROUP_PRIORITY_MAX, PRIORITY_MAX};
 use onceover_engine::time::Timestamp;
 use std::sync::Arc;
 
@@ -15,9 +16,9 @@ pub const YEAR: Bounds = Bounds::new(0, 31_536_000_000);
 /// Longest timeout and backoff: 24 hours in milliseconds.
 pub const DAY: Bounds = Bounds::new(0, 86_400_000);
 /// Priorities of jobs without a group.
-pub const PRIORITY: Bounds = Bounds::new(-1_000_000, 1_000_000);
+pub const PRIORITY: Bounds = Bounds::new(-PRIORITY_MAX, PRIORITY_MAX);
 /// Priorities of jobs in a group.
-pub const GROUP_PRIORITY: Bounds = Bounds::new(0, 2_097_151);
+pub const GROUP_PRIORITY: Bounds = Bounds::new(0, GROUP_PRIORITY_MAX);
 /// Moments that JavaScript can name, which is what clients send.
 const MOMENT: Bounds = Bounds::new(-8_640_000_000_000_000, 8_640_000_000_000_000);
 

@@ -1,0 +1,299 @@
+//! Every command and every field of it that can be wrong: an answer that names the field, and nothing has changed.
+
+use crate::bench::{Bench, merged};
+use onceover_wire::decode::command_names;
+use serde_json::{Value as Json, json};
+
+/// What a field must be.
+#[derive(Clone, Copy)]
+enum Must {
+    /// The name of a queue.
+    Queue,
+    /// An identifier that must be there.
+    Id(&'static str),
+    /// An identifier that may be missing.
+    MaybeId(&'static str),
+    /// A number within bounds.
+    Number(&'static str, i64, i64),
+    /// An integer within bounds.
+    Integer(&'static str, i64, i64),
+    /// Any number.
+    AnyNumber(&'static str),
+    /// A field that must be there, whatever it is.
+    There(&'static str),
+    /// A text.
+    Text(&'static str),
+    /// A list of identifiers or texts.
+    Texts(&'static str),
+    /// Any list.
+    List(&'static str),
+    /// A map.
+    Object(&'static str),
+}
+
+use Must::{AnyNumber, Id, Integer, List, MaybeId, Number, Object, Queue, Text, Texts, There};
+
+const YEAR: i64 = 31_536_000_000;
+const SAFE: i64 = 9_007_199_254_740_991;
+
+/// Each command with a request that is right, and its fields. Fields that take anything (`truthy` in JavaScript) are not here.
+fn table() -> Vec<(Json, Vec<Must>)> {
+    let mut table = work();
+    table.extend(of_one_job());
+    table.extend(of_queues());
+    // Metrics without a queue are the broker's; a token of a wrong type is a wrong token.
+    let bare = ["Auth", "Hello", "ListQueues", "ListWorkers", "Metrics", "Ping", "Stats", "UnsubscribeEvents"];
+    table.extend(bare.map(|cmd| (json!({"cmd": cmd}), vec![])));
+    table
+}
+
+/// Questions about one job, and its changes.
+fn of_one_job() -> Vec<(Json, Vec<Must>)> {
+    let of_job = |cmd: &str, more: &[Must]| (json!({"cmd": cmd, "id": "a"}), [&[Id("id")], more].concat());
+    let with = |(request, fields): (Json, Vec<Must>), more: Json| (merged(request, more), fields);
+    let delay = [Text("token"), There("delay"), Number("delay", 0, YEAR)];
+    let priority = [There("priority"), Integer("priority", -1_000_000, 1_000_000)];
+    let message = [There("message"), Text("message"), Text("level")];
+    vec![
+        with(of_job("AddLog", &message), json!({"message": "m"})),
+        with(of_job("ChangeDelay", &delay), json!({"delay": 1})),
+        with(of_job("MoveToDelayed", &delay), json!({"delay": 1})),
+        with(of_job("ChangePriority", &priority), json!({"priority": 1})),
+        with(of_job("Progress", &[Number("progress", i64::MIN, i64::MAX), Text("message")]), json!({"progress": 1})),
+        of_job("ClearLogs", &[AnyNumber("keepLogs")]),
+        of_job("GetLogs", &[AnyNumber("start"), Number("end", i64::MIN, i64::MAX)]),
+        of_job("WaitJob", &[Number("timeout", 0, 600_000)]),
+        of_job("Discard", &[Text("token")]),
+        of_job("MoveToWait", &[Text("token")]),
+        of_job("MoveToWaitingChildren", &[Text("token")]),
+        of_job("Cancel", &[]),
+        of_job("GetJob", &[]),
+        of_job("GetProgress", &[]),
+        of_job("GetResult", &[]),
+        of_job("GetState", &[]),
+        of_job("Promote", &[]),
+        of_job("RemoveJobDeduplicationKey", &[]),
+        of_job("Update", &[]),
+        (json!({"cmd": "GetJobByCustomId", "customId": "a"}), vec![Id("customId")]),
+    ]
+}
+
+/// Whole queues, their finished jobs and their keys.
+fn of_queues() -> Vec<(Json, Vec<Must>)> {
+    let of_queue = |cmd: &str, more: &[Must]| (json!({"cmd": cmd, "queue": "q"}), [&[Queue], more].concat());
+    let with = |(request, fields): (Json, Vec<Must>), more: Json| (merged(request, more), fields);
+    let age = [There("grace"), Number("grace", 0, SAFE), AnyNumber("limit"), Text("state")];
+    let mut table = vec![
+        with(of_queue("Clean", &age), json!({"grace": 0})),
+        with(of_queue("GetDeduplicationJobId", &[There("deduplicationId")]), json!({"deduplicationId": "k"})),
+        with(of_queue("RemoveDeduplicationKey", &[There("deduplicationId")]), json!({"deduplicationId": "k"})),
+        with(of_queue("RemoveDlqJob", &[Id("jobId")]), json!({"jobId": "a"})),
+        of_queue("Dlq", &[AnyNumber("count"), Object("filter")]),
+        of_queue("GetJobs", &[AnyNumber("offset"), AnyNumber("limit")]),
+        of_queue("PromoteJobs", &[AnyNumber("count")]),
+        of_queue("RetryCompleted", &[MaybeId("id"), AnyNumber("count"), AnyNumber("timestamp")]),
+        of_queue("RetryDlq", &[MaybeId("jobId"), AnyNumber("count"), Object("filter")]),
+        of_queue("SetStallConfig", &[Object("config")]),
+        of_queue("SubscribeEvents", &[]),
+        (json!({"cmd": "ListDeduplicationKeys"}), vec![Text("queue"), AnyNumber("offset"), AnyNumber("limit")]),
+    ];
+    let plain = ["Count", "Drain", "GetCountsPerPriority", "GetDlqStats", "GetJobCounts", "GetStallConfig", "IsPaused"];
+    table.extend(plain.map(|cmd| of_queue(cmd, &[])));
+    table.extend(["Obliterate", "Pause", "PurgeDlq", "Resume"].map(|cmd| of_queue(cmd, &[])));
+    table
+}
+
+/// Adding, taking, finishing, keeping alive, registering.
+fn work() -> Vec<(Json, Vec<Must>)> {
+    let add = vec![
+        Queue,
+        MaybeId("jobId"),
+        MaybeId("uniqueKey"),
+        Integer("priority", -1_000_000, 1_000_000),
+        Number("delay", 0, YEAR),
+        Integer("maxAttempts", 1, 1_000),
+        Number("timeout", 0, 86_400_000),
+        Number("ttl", 0, YEAR),
+        Number("backoff", 0, 86_400_000),
+        Number("stallTimeout", 0, SAFE),
+        Number("stackTraceLimit", 0, SAFE),
+        AnyNumber("keepLogs"),
+        AnyNumber("sizeLimit"),
+        AnyNumber("debounceTtl"),
+        AnyNumber("timestamp"),
+        MaybeId("debounceId"),
+        MaybeId("parentId"),
+        Texts("dependsOn"),
+        Texts("childrenIds"),
+        Texts("tags"),
+        Object("dedup"),
+        Object("repeat"),
+        Text("groupId"),
+    ];
+    let take = || vec![Queue, Number("timeout", 0, 60_000), Text("owner"), Number("lockTtl", 0, SAFE), Object("group")];
+    let mut take_many = take();
+    take_many.extend([There("count"), Number("count", 1, 1_000)]);
+    let renew = || vec![Id("id"), Text("token"), Number("duration", 0, SAFE)];
+    let ids = |more: &[Must]| [&[There("ids"), Texts("ids"), Texts("tokens")][..], more].concat();
+    let counted = |name| Number(name, 0, SAFE);
+    vec![
+        (json!({"cmd": "PUSH", "queue": "q"}), add),
+        (json!({"cmd": "PUSHB", "queue": "q", "jobs": []}), vec![Queue, There("jobs"), List("jobs")]),
+        (json!({"cmd": "PULL", "queue": "q"}), take()),
+        (json!({"cmd": "PULLB", "queue": "q", "count": 1}), take_many),
+        (json!({"cmd": "ACK", "id": "a"}), vec![Id("id"), Text("token")]),
+        (json!({"cmd": "ACKB", "ids": ["a"]}), ids(&[List("results"), List("removeOnCompletes")])),
+        (json!({"cmd": "FAIL", "id": "a"}), vec![Id("id"), Text("token")]),
+        (json!({"cmd": "JobHeartbeat", "id": "a"}), renew()),
+        (json!({"cmd": "ExtendLock", "id": "a"}), renew()),
+        (json!({"cmd": "JobHeartbeatB", "ids": ["a"]}), ids(&[])),
+        (json!({"cmd": "ExtendLocks", "ids": ["a"]}), ids(&[List("durations")])),
+        (
+            json!({"cmd": "RegisterWorker", "name": "w"}),
+            vec![
+                MaybeId("workerId"),
+                Text("name"),
+                Texts("queues"),
+                counted("concurrency"),
+                Text("hostname"),
+                counted("pid"),
+            ],
+        ),
+        (
+            json!({"cmd": "Heartbeat", "id": "a"}),
+            vec![Id("id"), counted("activeJobs"), counted("processed"), counted("failed")],
+        ),
+        (json!({"cmd": "UnregisterWorker", "workerId": "a"}), vec![Id("workerId")]),
+    ]
+}
+
+/// Wrong values of a field and what each is answered with.
+fn wrong(must: Must) -> Vec<(&'static str, Json, String)> {
+    let undefined = || json!({"$undefined": true});
+    let say = |name: &str, what: &str| format!("{name} must be {what}");
+    let number = |name: &'static str| {
+        vec![
+            (name, json!("5"), say(name, "a number")),
+            (name, json!(true), say(name, "a number")),
+            (name, json!([]), say(name, "a number")),
+        ]
+    };
+    let between = |name: &'static str, min: i64, max: i64| {
+        let mut all = number(name);
+        all.push((name, json!({"$nan": true}), say(name, "a finite number")));
+        if min > i64::MIN {
+            all.push((name, json!(min - 1), say(name, &format!("at least {min}"))));
+            all.push((name, json!(max as f64 * 2.0), say(name, &format!("at most {max}"))));
+        }
+        all
+    };
+    let of_types = |name: &'static str, values: &[Json], what: &str| -> Vec<_> {
+        values.iter().map(|value| (name, value.clone(), say(name, what))).collect()
+    };
+    match must {
+        Queue => vec![
+            ("queue", undefined(), "Queue name is required".to_owned()),
+            ("queue", json!(null), "Queue name is required".to_owned()),
+            ("queue", json!(""), "Queue name is required".to_owned()),
+            ("queue", json!(5), "queue must be a string".to_owned()),
+            ("queue", json!("a b"), "Queue name contains invalid characters".to_owned()),
+            ("queue", json!("q".repeat(257)), "Queue name too long (max 256 characters)".to_owned()),
+        ],
+        Id(name) => {
+            let missing =
+                [undefined(), json!(null), json!("")].map(|value| (name, value, format!("{name} is required")));
+            [missing.to_vec(), wrong(MaybeId(name))].concat()
+        }
+        MaybeId(name) => of_types(name, &[json!(true), json!(1.5), json!([]), json!({})], "a string"),
+        Number(name, min, max) => between(name, min, max),
+        Integer(name, min, max) => {
+            [between(name, min, max), vec![(name, json!(1.5), say(name, "an integer"))]].concat()
+        }
+        AnyNumber(name) => number(name),
+        There(name) => {
+            vec![(name, undefined(), format!("{name} is required")), (name, json!(null), format!("{name} is required"))]
+        }
+        Text(name) => of_types(name, &[json!(5), json!(true), json!([]), json!({})], "a string"),
+        Texts(name) => {
+            [wrong(List(name)), of_types(name, &[json!([true]), json!([{}]), json!([1.5])], "an array of strings")]
+                .concat()
+        }
+        List(name) => of_types(name, &[json!(5), json!("a"), json!({})], "an array"),
+        Object(name) => of_types(name, &[json!(5), json!("a"), json!([])], "an object"),
+    }
+}
+
+#[test]
+fn every_command_names_the_field_that_is_wrong() {
+    let mut bench = Bench::new();
+    bench.push(json!({"jobId": "a", "uniqueKey": "k", "maxAttempts": 1}));
+    let before = bench.job("a");
+    let mut tried = 0;
+    for (request, fields) in table() {
+        for (name, value, text) in fields.into_iter().flat_map(wrong) {
+            let request = merged(request.clone(), json!({name: value}));
+            assert_eq!(bench.refusal(&request), text, "{request}");
+            tried += 1;
+        }
+    }
+    assert_eq!((bench.job("a"), bench.counts()["waiting"].clone()), (before, json!(1)), "nothing has changed");
+    assert!(tried > 600, "{tried}");
+}
+
+#[test]
+fn the_table_has_every_command() {
+    let table = table();
+    for name in command_names() {
+        assert!(table.iter().any(|(request, _)| request["cmd"] == name), "{name} is not in the table");
+    }
+}
+
+#[test]
+fn lists_beside_the_ids_have_their_length() {
+    let mut bench = Bench::new();
+    for name in ["tokens", "results", "removeOnCompletes"] {
+        let request = json!({"cmd": "ACKB", "ids": ["a"], name: ["x", "y"]});
+        assert_eq!(bench.refusal(&request), format!("ACKB {name} length must match ids length"));
+    }
+    let request = json!({"cmd": "ExtendLocks", "ids": ["a"], "tokens": ["t"], "durations": ["5"]});
+    assert_eq!(bench.refusal(&request), "durations must be an array of numbers");
+}
+
+#[test]
+fn what_is_not_there_yet_is_refused_by_name_and_changes_nothing() {
+    let mut bench = Bench::new();
+    let cases = [
+        (
+            json!({"cmd": "PUSH", "queue": "q", "repeat": {"pattern": "* * * * *"}}),
+            "repeat.pattern is not supported by this version",
+        ),
+        (
+            json!({"cmd": "PUSH", "queue": "q", "repeat": {"every": 5, "tz": "UTC"}}),
+            "repeat.tz is not supported by this version",
+        ),
+        (
+            json!({"cmd": "PUSH", "queue": "q", "parentId": "p", "data": {"__parentId": "p", "__parentQueue": "q"}}),
+            "parentId is not supported by this version: linking to an existing parent",
+        ),
+        (
+            json!({"cmd": "PULL", "queue": "q", "group": {"affinity": "g"}}),
+            "group.affinity is not supported by this version",
+        ),
+        (
+            json!({"cmd": "PULL", "queue": "q", "group": {"concurrency": 2}}),
+            "group.concurrency is not supported by this version",
+        ),
+        (
+            json!({"cmd": "PULLB", "queue": "q", "count": 1, "group": {"limit": {"max": 1, "duration": 5}}}),
+            "group.limit is not supported by this version",
+        ),
+        (json!({"cmd": "PULL", "queue": "q", "group": null}), "group must be an object"),
+        (json!({"cmd": "Cron", "name": "c"}), "Unknown command: Cron"),
+        (json!({"cmd": "PUSHF", "flow": {}}), "Unknown command: PUSHF"),
+        (json!({"cmd": "SetGroupConcurrency", "queue": "q"}), "Unknown command: SetGroupConcurrency"),
+    ];
+    for (request, text) in cases {
+        assert_eq!(bench.refusal(&request), text, "{request}");
+    }
+    assert_eq!(bench.ok(&json!({"cmd": "ListQueues"}))["queues"], json!([]));
+}

@@ -1,0 +1,16 @@
+//! The core commands as a client sees them, section by section of the protocol: the right answer, the events around it, and
+//! what a bad field is answered with. Time is virtual, so moments are tested to the millisecond.
+//!
+//! Not looked at here: the form of an add (`decode_add_tests`), keys (the dedup vectors), sockets (`onceover-broker`).
+
+mod bad_fields;
+mod bench;
+mod changes;
+mod delivery;
+mod differences;
+mod ending;
+mod events;
+mod leases;
+mod queries;
+mod record;
+mod retry;
