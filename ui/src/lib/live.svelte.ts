@@ -96,6 +96,18 @@ class Live {
 
 export const live = new Live();
 
+/** Adds a second above which lists are renewed less often, and how often then, in ms. */
+const BUSY_PER_S = 2000;
+const BUSY_EVERY_MS = 250;
+/** A question that takes long is asked so many times its own time apart. */
+const REST_PER_WORK = 4;
+
+/** How long to wait between two renewals of a list that wants one every `everyMs` and whose last one took `tookMs`. */
+export function renewalPause(everyMs: number, tookMs: number): number {
+  const busy = (live.overview?.addsPerS ?? 0) > BUSY_PER_S ? BUSY_EVERY_MS : 0;
+  return Math.max(everyMs, busy, REST_PER_WORK * tookMs);
+}
+
 /** Asks the host and learns its clock on the way. */
 export async function ask<R extends Request>(request: R): Promise<ReplyTo<R['type']>> {
   try {
@@ -116,7 +128,8 @@ export async function act<R extends ActionRequest>(request: R): Promise<ReplyTo<
 }
 
 /** Runs `run` on every pulse, at most once in `minMs`, for as long as the calling component lives. */
-export function followPulse(minMs: number, run: () => void): void {
+export function followPulse(minMs: number | (() => number), run: () => void): void {
+  const pause = typeof minMs === 'number' ? () => minMs : minMs;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let ranAt = 0;
   let seen = untrack(() => live.pulse);
@@ -128,7 +141,7 @@ export function followPulse(minMs: number, run: () => void): void {
       seen = live.pulse;
       run();
     };
-    timer = setTimeout(fire, Math.max(0, ranAt + minMs - Date.now()));
+    timer = setTimeout(fire, Math.max(0, ranAt + untrack(pause) - Date.now()));
   });
   $effect(() => () => clearTimeout(timer));
 }

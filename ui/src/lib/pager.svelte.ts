@@ -7,14 +7,14 @@ export interface Page<Row> {
   rows: Row[];
   next: string | null;
   hidden: number;
+  /** Said when a search did not look at everything. */
+  note?: string | null;
 }
 
 /** A page of a list screen. */
 export interface ListPage<Row> extends Page<Row> {
   /** Rows that match. */
   total: number;
-  /** Said when a search did not look at everything. */
-  note?: string | null;
 }
 
 interface Loaded<Row> {
@@ -22,6 +22,7 @@ interface Loaded<Row> {
   after: string | null;
   next: string | null;
   rows: Row[];
+  note: string | null;
 }
 
 export class Pager<Row, P extends Page<Row>> {
@@ -31,6 +32,10 @@ export class Pager<Row, P extends Page<Row>> {
   error = $state.raw<{ code: string; message: string } | null>(null);
   /** True once anything came. */
   ready = $state(false);
+  /** How far the search behind the last row looked, when it stopped before its end. */
+  note = $state<string | null>(null);
+  /** How long the last page took, in ms. */
+  tookMs = 0;
 
   private pages: Loaded<Row>[] = [];
   private query = 0;
@@ -77,7 +82,7 @@ export class Pager<Row, P extends Page<Row>> {
         }
         if (after === null || start > last) break;
         index += 1;
-        if (!this.pages[index] && start <= last) this.pages[index] = { after, next: null, rows: [] };
+        if (!this.pages[index] && start <= last) this.pages[index] = { after, next: null, rows: [], note: null };
       }
     });
   }
@@ -93,10 +98,12 @@ export class Pager<Row, P extends Page<Row>> {
 
   private async load(after: string | null): Promise<Loaded<Row> | null> {
     const query = this.query;
+    const began = performance.now();
     const page = await this.fetch(after);
+    this.tookMs = performance.now() - began;
     if (query !== this.query) return null;
     this.last = page;
-    return { after, next: page.next, rows: page.rows };
+    return { after, next: page.next, rows: page.rows, note: page.note ?? null };
   }
 
   /** Runs one job at a time; of those that come meanwhile, the newest runs afterwards. */
@@ -113,6 +120,7 @@ export class Pager<Row, P extends Page<Row>> {
           if (query !== this.query) return;
           this.error = null;
           this.rows = this.pages.flatMap((page) => page.rows);
+          this.note = this.pages.at(-1)?.note ?? null;
           this.ready = true;
         },
         (reason: unknown) => {

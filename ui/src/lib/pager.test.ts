@@ -67,3 +67,29 @@ it('an answer to an older question does not win', async () => {
   answers[1]!({ rows: [2], next: null, hidden: 0 });
   await settled(pager, [2]);
 });
+
+it('says how far a search looked until its last page has come', async () => {
+  const pages: Record<string, [number, string | null, string | null]> = {
+    start: [1, 'a', 'Searched 10 of 25 jobs.'],
+    a: [2, 'b', 'Searched 20 of 25 jobs.'],
+    b: [3, null, null],
+  };
+  const pager = new Pager<number, Page<number>>((after) => {
+    const [row, next, note] = pages[after ?? 'start']!;
+    return Promise.resolve({ rows: [row], next, hidden: 0, note });
+  });
+  pager.reset();
+  await settled(pager, [1]);
+  expect(pager.note).toBe('Searched 10 of 25 jobs.');
+  pager.grow();
+  await settled(pager, [1, 2]);
+  expect(pager.note).toBe('Searched 20 of 25 jobs.');
+  // A fresh first page changes nothing about how far the last one looked.
+  pages.start![0] = 10;
+  pager.refresh(0, 0);
+  await settled(pager, [10, 2]);
+  expect(pager.note).toBe('Searched 20 of 25 jobs.');
+  pager.grow();
+  await settled(pager, [10, 2, 3]);
+  expect(pager.note).toBe(null);
+});
