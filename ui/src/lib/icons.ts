@@ -32,6 +32,7 @@ export const ICONS = {
   jobs: 'M2.5 5h11v8.5h-11zM6 5V3h4v2M2.5 8.8h11',
   queues: 'M2.5 3.5h11v3h-11zM2.5 9.5h11v3h-11z',
   clients: 'M3 3.5h10v6.5H3zM1.5 13h13',
+  playground: 'M2.5 3.5h7v2.5h-7zM5.5 7h8v2.5h-8zM3.5 10.5h6V13h-6z',
   settings: 'M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 3v3M6 10v3',
   start: 'M2.5 8 8 3l5.5 5M4 7v6.5h8V7',
   nav: 'M2.5 3h11v10h-11zM6 3v10',

@@ -11,7 +11,7 @@ export const SHORTCUTS: ShortcutGroup[] = [
     where: 'Everywhere',
     keys: [
       ['Ctrl K', 'search or run a command'],
-      ['G then A K J Q C', 'Adds, Keys, Jobs, Queues, Clients'],
+      ['G then A K J Q C P', 'Adds, Keys, Jobs, Queues, Clients, Playground'],
       ['/', 'filter'],
       ['L', 'live or paused'],
       ['!', 'keys that need attention'],
@@ -52,6 +52,18 @@ export const SHORTCUTS: ShortcutGroup[] = [
       ['R', 'retry'],
       ['P', 'run now'],
       ['Del', 'remove'],
+    ],
+  },
+  {
+    where: 'Playground',
+    keys: [
+      ['Space', 'add'],
+      ['1 2 3', 'lane of the worker'],
+      ['W', 'pick up'],
+      ['C', 'complete'],
+      ['F', 'fail'],
+      ['S', 'step'],
+      ['0', 'reset'],
     ],
   },
 ];

@@ -51,7 +51,7 @@ pub fn ran(added: &[u32], runs: &[u32]) -> String {
     format!("v{last} ran last: {place}.{lost}")
 }
 
-/// `v2`, `v2 and v3`, `v2 to v5`, `v2, v4 to v6`.
+/// `v2`, `v2 and v3`, `v2 to v5`, `v2 and v4 to v6`.
 fn list(versions: &BTreeSet<u32>) -> String {
     let mut groups: Vec<(u32, u32)> = Vec::new();
     for v in versions {
@@ -60,13 +60,17 @@ fn list(versions: &BTreeSet<u32>) -> String {
             _ => groups.push((*v, *v)),
         }
     }
-    let names: Vec<String> = groups
-        .iter()
-        .map(|(from, to)| match to - from {
-            0 => format!("v{from}"),
-            1 => format!("v{from} and v{to}"),
-            _ => format!("v{from} to v{to}"),
-        })
-        .collect();
-    names.join(", ")
+    let mut names: Vec<String> = Vec::new();
+    for (from, to) in groups {
+        match to - from {
+            0 => names.push(format!("v{from}")),
+            1 => names.extend([format!("v{from}"), format!("v{to}")]),
+            _ => names.push(format!("v{from} to v{to}")),
+        }
+    }
+    match names.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
+        None => String::new(),
+    }
 }
