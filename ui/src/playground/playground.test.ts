@@ -3,14 +3,17 @@ import { cleanup, fireEvent, render, screen, waitFor, within } from '@testing-li
 import userEvent from '@testing-library/user-event';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import App from '../App.svelte';
+import type { LaneStrategy } from '../bindings/LaneStrategy';
 import type { PlaygroundAct } from '../bindings/PlaygroundAct';
 import type { PlaygroundView } from '../bindings/PlaygroundView';
+import { composer } from '../lib/composer.svelte';
 import { toasts } from '../lib/toasts.svelte';
 import { HostError } from '../platform';
 import { FakeHost } from '../test/fakeHost';
 import { playLane, playRun, playScenario, playView } from '../test/playground';
 import { play } from './play.svelte';
 import { sharedScenario } from './share';
+import { draftOf } from './strategies';
 
 const other = playScenario({ id: 'double-click', title: 'Double click on Pay', text: ['One.', 'Two.', 'Three.'] });
 const created = {
@@ -173,6 +176,29 @@ it('another strategy starts the run anew, with the window it needs', async () =>
       { strategy: 'plain', ttlMs: null, delayMs: 0 },
     ],
   ]);
+});
+
+it('a strategy is taken over into the composer', async () => {
+  const user = userEvent.setup();
+  await open();
+  await user.selectOptions(screen.getAllByTestId('playground.strategy')[0]!, 'extend');
+  await user.click(screen.getAllByTestId('playground.use')[0]!);
+  expect(composer.open).toBe(true);
+  expect(composer.draft).toMatchObject({ queue: 'playground', dedupId: 'my-key', ttlMs: null, replace: false });
+  await user.keyboard(' ');
+  expect(done('add')).toEqual([]);
+  composer.open = false;
+});
+
+it('each strategy is the add that it stands for', () => {
+  const draft = (strategy: LaneStrategy, ttlMs: number | null = null) =>
+    draftOf({ strategy, ttlMs, delayMs: 0 }, playScenario());
+  expect(draft('none')).toMatchObject({ jobId: null, dedupId: null, dedupHash: false });
+  expect(draft('jobId')).toMatchObject({ jobId: 'my-key', dedupId: null });
+  expect(draft('ttl', 500)).toMatchObject({ dedupId: 'my-key', ttlMs: 500, extend: false, replace: false });
+  expect(draft('extendReplace', 500)).toMatchObject({ extend: true, replace: true });
+  expect(draft('hash')).toMatchObject({ dedupId: null, dedupHash: true });
+  expect(draft('keepLast')).toMatchObject({ dedupId: 'my-key', keepLastIfActive: true });
 });
 
 it('a link opens its scenario', async () => {

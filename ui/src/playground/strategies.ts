@@ -1,6 +1,8 @@
 // The strategies of a lane in the order of the list, and the add that each one stands for.
 import type { LaneSpec } from '../bindings/LaneSpec';
 import type { LaneStrategy } from '../bindings/LaneStrategy';
+import type { NewAdd } from '../bindings/NewAdd';
+import type { Scenario } from '../bindings/Scenario';
 
 export const LANE_STRATEGIES: Record<LaneStrategy, string> = {
   none: 'no id',
@@ -36,4 +38,22 @@ export function withStrategy(lane: LaneSpec, strategy: LaneStrategy): LaneSpec {
 export function durations(choices: number[], present: number | null): { value: string; label: string }[] {
   const all = present === null || choices.includes(present) ? choices : [...choices, present].sort((a, b) => a - b);
   return all.map((ms) => ({ value: String(ms), label: `${ms / 1000} s` }));
+}
+
+/** The add that a lane makes, as a draft for the composer. */
+export function draftOf(lane: LaneSpec, scenario: Scenario): Partial<NewAdd> {
+  const { strategy } = lane;
+  return {
+    queue: scenario.queue,
+    name: 'job',
+    dataText: '{"v": 1}',
+    jobId: strategy === 'jobId' ? scenario.key : null,
+    dedupId: hasKey(strategy) && strategy !== 'hash' ? scenario.key : null,
+    dedupHash: strategy === 'hash',
+    ttlMs: lane.ttlMs,
+    extend: strategy === 'extend' || strategy === 'extendReplace',
+    replace: strategy === 'replace' || strategy === 'extendReplace',
+    keepLastIfActive: strategy === 'keepLast',
+    delayMs: lane.delayMs || null,
+  };
 }

@@ -187,3 +187,20 @@ fn a_mistake_in_a_file_is_named() {
     assert!(parse("{").unwrap_err().starts_with("Not a scenario: EOF"));
     assert!(parse("[]").unwrap_err().starts_with("Not a scenario: "));
 }
+
+#[test]
+fn which_data_ran_is_said_in_words() {
+    let cases: [(&[u32], &[u32], &str); 8] = [
+        (&[], &[], "Nothing was added yet."),
+        (&[1, 2], &[], "Nothing has run yet."),
+        (&[1, 1], &[1], "v1 ran once."),
+        (&[1], &[1, 1], "v1 ran twice."),
+        (&[1, 2, 3], &[1, 2, 3], "v3 ran last: the newest data."),
+        (&[1, 2, 3, 4], &[1, 3], "v3 ran last: neither the oldest nor the newest data. v2 and v4 did not run."),
+        (&[1, 2, 3, 4], &[1], "v1 ran last: the oldest data. v2 to v4 did not run."),
+        (&[1, 2, 4, 5, 6, 8], &[8], "v8 ran last: the newest data. v1, v2 and v4 to v6 did not run."),
+    ];
+    for (added, runs, wanted) in cases {
+        assert_eq!(super::title::ran(added, runs), wanted);
+    }
+}
