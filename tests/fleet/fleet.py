@@ -51,8 +51,9 @@ class Fleet:
         self.wire = broker.connect(timeout=60)
         self.doors = {f"{language}-{n}": (language, self.tap.door(f"{language}-{n}")) for n, language in enumerate(WORKERS)}
         self.running, self.finished, self.kills, self.cuts = {}, [], 0, 0
-        # A cut and a kill in turn, and every worker's turn comes.
-        victims = self.chance.sample(sorted(self.doors), len(self.doors))
+        # A cut and a kill in turn, and every worker's turn comes; first those of npm, whose client renews each lease at
+        # once, so that killing it leaves leases to expire.
+        victims = sorted(self.chance.sample(sorted(self.doors), len(self.doors)), key=lambda name: not name.startswith("npm"))
         self.troubles = cycle(trouble for victim in victims for trouble in (None, victim))
         self.data = list(make_jobs(count, self.chance))
         self.ends, self.ids = Counter(), []

@@ -2,7 +2,7 @@
 import { ok } from 'node:assert';
 import { QueueEvents, Worker } from 'bunqueue/client';
 import type { Job } from 'bunqueue/client';
-import { checks, connection, finished, fresh, refused, same, sleep, spiedEvents, spiedJob, state, until, withQueue, withWorker } from './client';
+import { checks, connection, finished, fresh, pull, refused, same, sleep, spiedEvents, spiedJob, state, until, withQueue, withWorker } from './client';
 import type { Data } from './client';
 
 Object.assign(checks, {
@@ -151,6 +151,26 @@ Object.assign(checks, {
       const options = { lockDuration: 1_000, heartbeatInterval: 300, concurrency: 2 };
       await withWorker(queue, long, () => until('it completes', async () => (await state(queue, job.id)) === 'completed', 15_000).then(() => {}), options);
       same(runs, [job.id]);
+    }),
+
+  'a job whose lock ran out is told as stalled to events and workers, and given to the next': () =>
+    withQueue(async (queue) => {
+      const told: string[] = [];
+      const events = new QueueEvents(queue.name, { connection });
+      events.on('stalled', ({ jobId }) => told.push(`events ${jobId}`));
+      await events.waitUntilReady();
+      const { id } = await queue.add('left', {});
+      const { token } = await pull(queue, { lockDuration: 300 });
+      await withWorker(queue, async () => 'taken over', async (worker) => {
+        worker.on('stalled', (jobId) => told.push(`worker ${jobId}`));
+        // The broker looks for expired locks every five seconds.
+        await finished(queue, id);
+      });
+      events.close();
+      same(told.sort(), [`events ${id}`, `worker ${id}`]);
+      const job = await queue.getJob(id);
+      same([job?.stalledCounter, job?.attemptsMade, job?.returnvalue], [1, 1, 'taken over']);
+      await refused('not in processing state', () => queue.moveJobToCompleted(id, 'too late', token));
     }),
 
   'what is left of a worker: delay, startStalledCheckTimer': () =>
