@@ -145,6 +145,11 @@ impl Keys {
         self.freed.newest(queue, key)
     }
 
+    /// The keys that became free last, newest first.
+    pub(crate) fn freed_lately(&self) -> impl Iterator<Item = &FreedKey> {
+        self.freed.list.iter().rev()
+    }
+
     /// How this key was last released by hand.
     pub(crate) fn released(&self, queue: QueueId, key: &str) -> Option<&FreedKey> {
         self.released.newest(queue, key)

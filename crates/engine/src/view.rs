@@ -165,6 +165,11 @@ impl Engine {
         self.keys.len()
     }
 
+    /// The keys that became free last, newest first, as far as that is remembered.
+    pub fn freed_lately(&self) -> impl Iterator<Item = &FreedKey> {
+        self.keys.freed_lately()
+    }
+
     /// How a key last became free, while that is remembered.
     pub fn freed(&self, queue: &str, key: &str) -> Option<&FreedKey> {
         self.keys.freed(self.queues.find(queue)?.id, key)

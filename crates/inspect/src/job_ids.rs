@@ -42,6 +42,7 @@ pub fn page(core: &CoreView<'_>, question: &Question, counts: KeyCounts) -> Keys
         next: next.map(|place| place.cursor()),
         total,
         hidden: counts.job_ids.saturating_sub(total),
+        ended: Vec::new(),
         counts,
     }
 }

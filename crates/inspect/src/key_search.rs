@@ -6,7 +6,7 @@
 use crate::attention::Looker;
 use crate::health::Health;
 use crate::job_ids;
-use crate::keys::{EXPIRING, Held, Question, row};
+use crate::keys::{ended, EXPIRING, Held, Question, row};
 use crate::limits::KEY_STEP_MAX;
 use crate::order::Place;
 use crate::request::{KeysChip, KeysSort};
@@ -146,6 +146,7 @@ impl Search {
             next,
             total: self.total,
             hidden: counts.all.saturating_sub(self.total),
+            ended: ended(core),
             counts,
         }
     }

@@ -9,11 +9,11 @@ use crate::limits::{ATTENTION_ROWS_MAX, PAGE_ROWS_MAX};
 use crate::order::{Place, Rank, Window};
 use crate::payload::Needle;
 use crate::request::{KeysChip, KeysQuery, KeysSort};
-use crate::view::{AttentionView, Failure, KeyKind, KeyRow, LastDecision, Strategy};
+use crate::view::{AttentionView, EndedKey, Failure, KeyKind, KeyRow, LastDecision, Strategy};
 use crate::words;
 use onceover_broker::CoreView;
 use onceover_engine::command::StateName;
-use onceover_engine::dedup::{KeyEntry, LastAdd};
+use onceover_engine::dedup::{FreedBy, FreedKey, KeyEntry, LastAdd};
 use onceover_engine::job::Job;
 use onceover_engine::names::ConnId;
 use onceover_engine::time::{Millis, Timestamp};
@@ -23,6 +23,8 @@ pub const EXPIRING: Millis = Millis(10_000);
 /// More absorbed adds a minute than this count as hot.
 const HOT_PER_MINUTE: i64 = 60;
 const MINUTE_MS: i64 = 60_000;
+/// So long a key that ended is named with the pages.
+const ENDED_SHOWN: Millis = Millis(3_000);
 
 /// What keys can be filtered by.
 #[derive(Clone, Copy, Debug)]
@@ -82,6 +84,21 @@ pub struct Held<'a> {
     pub entry: &'a KeyEntry,
     pub queue: &'a str,
     pub codes: Codes,
+}
+
+/// The keys that ended a moment ago, newest first: a row that was on the screen stays a little with its reason.
+pub fn ended(core: &CoreView<'_>) -> Vec<EndedKey> {
+    let lately = core.engine.freed_lately().take_while(|freed| core.now.since(freed.at) <= ENDED_SHOWN);
+    let one = |freed: &FreedKey| EndedKey {
+        queue: core.engine.queue_name(freed.entry.queue).to_string(),
+        key: freed.entry.key.to_string(),
+        generation: freed.owner.0,
+        reason: match freed.by {
+            FreedBy::WindowEnded => "TTL ended".to_owned(),
+            by => words::freed(by).to_owned(),
+        },
+    };
+    lately.take(PAGE_ROWS_MAX).map(one).collect()
 }
 
 /// What deserves a look, worst first, then the oldest.

@@ -47,6 +47,7 @@ const TYPES: &[Exported] = &types![
     Decision,
     DedupWindow,
     DraftView,
+    EndedKey,
     Fact,
     Failure,
     FailureCode,

@@ -19,8 +19,8 @@ pub use jobs::{
     JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, TimeEntry, TimelineEntry,
 };
 pub use keys::{
-    Attention, AttentionCode, AttentionView, KeyCounts, KeyDetail, KeyGroup, KeyKind, KeyRow, KeyWorker, KeysPage,
-    KeysPreview, LastDecision, ReleasePreview, Severity, Strategy,
+    Attention, AttentionCode, AttentionView, EndedKey, KeyCounts, KeyDetail, KeyGroup, KeyKind, KeyRow, KeyWorker,
+    KeysPage, KeysPreview, LastDecision, ReleasePreview, Severity, Strategy,
 };
 pub use playground::{
     LaneAdd, LaneEnd, LaneEnding, LaneFigures, LaneJob, LaneKey, LaneSpan, LaneView, PlayClock, PlayLine, PlayRun,

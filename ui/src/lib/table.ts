@@ -22,6 +22,10 @@ export interface Column {
   by?: number;
 }
 
+/** How much somebody is busy with a table: the pointer is among its rows, moves there or rests on a button, or rows are
+ * selected or a menu is open. */
+export type Hold = 'no' | 'inside' | 'pointing' | 'choosing';
+
 /** Bounds of a width set by hand, in px. */
 export const WIDTH_MIN = 44;
 export const WIDTH_MAX = 800;

@@ -150,6 +150,7 @@ export function keysPage(rows: KeyRow[], over: Partial<KeysPage> = {}): KeysPage
     next: null,
     total: rows.length,
     hidden: 0,
+    ended: [],
     counts: {
       all: rows.length,
       attention: rows.filter((row) => row.attention.length > 0).length,

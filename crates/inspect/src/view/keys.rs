@@ -22,8 +22,25 @@ pub struct KeysPage {
     pub total: u64,
     /// Keys that the filter and chip hide.
     pub hidden: u64,
+    /// Keys that ended in the last 3 s, newest first, at most 200.
+    pub ended: Vec<EndedKey>,
     /// Numbers at the chips, without the filter.
     pub counts: KeyCounts,
+}
+
+/// A key that ended a moment ago.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct EndedKey {
+    /// Queue it was scoped to.
+    pub queue: String,
+    /// The whole key.
+    pub key: String,
+    /// Its last owner's.
+    pub generation: u64,
+    /// Why it ended, a few words.
+    pub reason: String,
 }
 
 /// Numbers at the chips above the keys.
