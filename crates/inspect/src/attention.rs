@@ -243,7 +243,9 @@ impl<'a> Looker<'a> {
                 ("No TTL: holds until its owner ends".to_owned(), text, entry.registered_at)
             }
             AttentionCode::DataLost => {
-                let title = format!("{} with other data absorbed", adds_were(entry.tally.data_differs));
+                let number = entry.tally.data_differs;
+                let were = if number == 1 { "was" } else { "were" };
+                let title = format!("{} with other data {were} absorbed", plural(number, "add"));
                 (title, "That data is gone; only its add in the log has it.".to_owned(), last_add)
             }
         };

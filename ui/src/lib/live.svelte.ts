@@ -8,6 +8,8 @@ import { learnClock } from './clock.svelte';
 
 /** Least time between two overviews, in ms. Counts beside the navigation need not be faster. */
 const OVERVIEW_EVERY_MS = 250;
+/** Time between two overviews while nothing happens, in ms. */
+const OVERVIEW_IDLE_MS = 1_000;
 
 class Live {
   link = $state<Link>({ state: 'connected' });
@@ -55,8 +57,11 @@ class Live {
       },
     );
     this.askOverview();
+    // Some of what it counts comes by time alone: a worker that has been silent for too long changes nothing.
+    const timer = setInterval(() => document.hidden || this.askOverview(), OVERVIEW_IDLE_MS);
     return () => {
       stop();
+      clearInterval(timer);
       clearTimeout(this.overviewTimer);
     };
   }
