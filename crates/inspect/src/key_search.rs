@@ -6,7 +6,7 @@
 use crate::attention::Looker;
 use crate::health::Health;
 use crate::job_ids;
-use crate::keys::{ended, EXPIRING, Held, Question, row};
+use crate::keys::{EXPIRING, Held, Question, ended, row};
 use crate::limits::KEY_STEP_MAX;
 use crate::order::Place;
 use crate::request::{KeysChip, KeysSort};
