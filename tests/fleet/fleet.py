@@ -50,11 +50,11 @@ class Fleet:
         self.tap = Tap(broker.port, self.ledger)
         self.wire = broker.connect(timeout=60)
         self.doors = {f"{language}-{n}": (language, self.tap.door(f"{language}-{n}")) for n, language in enumerate(WORKERS)}
-        self.running, self.finished, self.kills, self.cuts = {}, [], 0, 0
-        # A cut and a kill in turn, and every worker's turn comes; first those of npm, whose client renews each lease at
-        # once, so that killing it leaves leases to expire.
-        victims = sorted(self.chance.sample(sorted(self.doors), len(self.doors)), key=lambda name: not name.startswith("npm"))
-        self.troubles = cycle(trouble for victim in victims for trouble in (None, victim))
+        self.running, self.finished, self.retired = {}, [], []
+        self.kills, self.cuts = 0, 0
+        # In turn a connection is cut, a worker killed, and another told to finish what it has; every worker's turn comes.
+        victims = self.chance.sample(sorted(self.doors), len(self.doors))
+        self.troubles = cycle(trouble for n, victim in enumerate(victims) for trouble in ((self._cut, None), (self._kill, victim), (self._retire, victims[n - 3])))
         self.data = list(make_jobs(count, self.chance))
         self.ends, self.ids = Counter(), []
 
@@ -75,7 +75,7 @@ class Fleet:
             # The last jobs are left in peace, or the run would have no end.
             elif ended < len(self.data) * 0.97:
                 self._disturb()
-        for worker in self.running.values():
+        for worker in [*self.running.values(), *self.retired]:
             same((worker.name, worker.stop()), (worker.name, 0))
         self.finished += self.running.values()
         self.seconds = time.monotonic() - began
@@ -94,14 +94,24 @@ class Fleet:
         self.running[name] = PeerWorker(language, port, QUEUE, self.folder, own, **OPTIONS)
 
     def _disturb(self):
-        name = next(self.troubles)
-        if name is None:
-            self.cuts += self.tap.cut_one(self.chance)
-            return
-        worker = self.running[name]
-        worker.kill()
+        trouble, victim = next(self.troubles)
+        trouble(victim)
+
+    def _cut(self, _):
+        self.cuts += self.tap.cut_one(self.chance)
+
+    def _kill(self, name):
+        self.running[name].kill()
         self.kills += 1
-        self.finished.append(worker)
+        self._replace(name)
+
+    def _retire(self, name):
+        self.running[name].retire()
+        self.retired.append(self.running[name])
+        self._replace(name)
+
+    def _replace(self, name):
+        self.finished.append(self.running[name])
         self._start(name)
 
     def _kill_broker(self):
@@ -156,4 +166,4 @@ class Fleet:
         late = sum(self.until.get((a.job, a.at), 0) > b.at for some in ordered for a, b in zip(some, some[1:]))
         return (f"{len(self.ids)} jobs in {self.seconds:.0f} s, {len(leases)} leases ({dict(outcomes)}), {len(self.runs)} runs, "
                 f"{late} of them went on while the job was already leased to another, {self.cuts} connections cut, {self.kills} workers "
-                f"killed, the broker killed {len(self.ledger.deaths)} times")
+                f"killed, {len(self.retired)} retired, the broker killed {len(self.ledger.deaths)} times")

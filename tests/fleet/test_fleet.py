@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Eight workers in three languages drain a queue while connections are cut, workers are killed, and the broker if asked.
+"""Eight workers in three languages drain a queue while connections are cut, workers are killed or retire, and the broker is killed if asked.
 
     test_fleet.py [--seed N] [--jobs N] [--broker-kills N]
 
@@ -38,7 +38,7 @@ def main():
             fleet.run()
             fleet.gather()
         finally:
-            for worker in fleet.running.values():
+            for worker in [*fleet.running.values(), *fleet.retired]:
                 worker.kill()
         print(fleet.figures(), flush=True)
         code = checks.run(fleet)

@@ -55,9 +55,13 @@ class PeerWorker:
             self.process.kill()
         self.process.wait(10)
 
-    def stop(self, timeout=30):
-        """Lets it finish what it has begun, and returns its exit code."""
+    def retire(self):
+        """Tells it to finish what it has begun, and to end."""
         self.process.stdin.close()
+
+    def stop(self, timeout=30):
+        """The same, and returns its exit code."""
+        self.retire()
         return self.process.wait(timeout)
 
     def lines(self):
