@@ -17,6 +17,8 @@ pub const HISTORY_SECONDS: usize = 60;
 pub struct Second {
     /// Jobs made.
     pub added: u32,
+    /// Adds that made none because another job stands for them.
+    pub collapsed: u32,
     /// Jobs that ended, well or badly.
     pub ended: u32,
 }
@@ -53,6 +55,7 @@ impl History {
             let grown = |now: u64, before: u64| u32::try_from(now.saturating_sub(before)).unwrap_or(u32::MAX);
             let happened = Second {
                 added: grown(totals.pushed, before.pushed),
+                collapsed: grown(totals.collapsed, before.collapsed),
                 ended: grown(totals.completed + totals.failed, before.completed + before.failed),
             };
             if happened != Second::default() {

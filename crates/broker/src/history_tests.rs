@@ -50,3 +50,15 @@ fn a_queue_that_began_anew_counts_from_zero_and_only_so_many_have_a_curve() {
     history.roll(Timestamp(103_000), names.iter().map(|name| (name, busy)));
     assert_eq!(history.lines.len(), HISTORY_QUEUES_MAX);
 }
+
+#[test]
+fn what_collapsed_is_counted_apart() {
+    let mut history = History::default();
+    let name: Arc<str> = Arc::from("q");
+    for (second, collapsed) in [(100, 4), (101, 9)] {
+        let totals = Totals { collapsed, ..Totals::default() };
+        history.roll(Timestamp(second * 1_000), std::iter::once((&name, totals)));
+    }
+    let seconds = history.of("q", Timestamp(101_500));
+    assert_eq!(seconds.last(), Some(&Second { added: 0, collapsed: 5, ended: 0 }));
+}

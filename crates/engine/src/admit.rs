@@ -70,6 +70,11 @@ impl Engine {
         let plan = self.plan(now, add).inspect_err(|why| self.log_refused(now, source, add, why, effects))?;
         let Plan { action, mut decision, key_before } = plan;
         let outcome = self.carry_out(now, add, action, &mut decision, effects);
+        if decision.code.outcome() == Outcome::Collapsed {
+            let queue = self.ensure_registered(&add.spec.queue);
+            self.totals.collapsed += 1;
+            self.queues.get_mut(queue).totals.collapsed += 1;
+        }
         self.tally(now, source.origin, add, &decision);
         let key_after = self.entry_of(add).cloned();
         let Source { origin, bulk, replay_of } = source;
@@ -165,6 +170,7 @@ impl Engine {
 
     fn insert_job(&mut self, now: Timestamp, add: &Add) -> JobKey {
         let queue = self.ensure_registered(&add.spec.queue);
+        let spec = self.queues.get_mut(queue).shared(&add.spec);
         let key = JobKey(self.next_number());
         let id = add.spec.custom_id.clone().unwrap_or_else(|| self.fresh_id(now));
         let rare = add.spec.rare.as_deref();
@@ -177,7 +183,7 @@ impl Engine {
             key,
             id,
             queue,
-            spec: add.spec.clone(),
+            spec,
             state,
             ready: false,
             data: Blob::from(add.data.clone()),

@@ -183,7 +183,7 @@ fn events_come_in_order_and_before_the_reply() {
 }
 
 #[test]
-fn totals_count_admitted_jobs_only() {
+fn totals_count_admitted_jobs_and_apart_from_them_what_collapsed() {
     let mut engine = engine();
     for words in ["key=k", "key=k", "key=k replace", "id=x", "id=x"] {
         push(&mut engine, words);
@@ -191,7 +191,26 @@ fn totals_count_admitted_jobs_only() {
     assert_eq!(engine.totals().pushed, 3);
     let effects = run(&mut engine, Command::QueueMetrics { queue: Arc::from("q") });
     let [Output::Reply { reply: Reply::Totals { totals, .. }, .. }] = &effects.outputs[..] else { panic!("figures") };
-    assert_eq!(totals.pushed, 3);
+    assert_eq!((totals.pushed, totals.collapsed, engine.totals().collapsed), (3, 2, 2));
+}
+
+#[test]
+fn jobs_that_ask_for_the_same_hold_one_request() {
+    let mut engine = engine();
+    let pairs = [("data=1", "data=2", true), ("id=x", "id=y", false), ("key=k data=3", "key=l", false)];
+    for (one, other, shared) in pairs {
+        let (one, other) = (push(&mut engine, one).decision.job_key, push(&mut engine, other).decision.job_key);
+        let [one, other] = [one, other].map(|key| &engine.job_by_key(key.unwrap()).unwrap().spec);
+        assert_eq!(Arc::ptr_eq(one, other), shared, "{one:?}");
+    }
+    let first = engine.jobs.iter().next().unwrap().spec.clone();
+    for name in 0..20 {
+        let spec = NewJob { name: Arc::from(format!("job-{name}")), ..new_job("q") };
+        run(&mut engine, Command::Push { add: Add { spec: Arc::new(spec), data: None }, replay_of: None });
+    }
+    let again = push(&mut engine, "data=4").decision.job_key.unwrap();
+    let again = &engine.job_by_key(again).unwrap().spec;
+    assert!(!Arc::ptr_eq(again, &first) && *again == first, "only the newest kinds are remembered");
 }
 
 #[test]

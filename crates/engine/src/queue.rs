@@ -1,8 +1,9 @@
 //! A queue: the orders its jobs stand in, and who waits for them.
 
 use crate::change::QueueSettings;
-use crate::command::StateName;
+use crate::command::{NewJob, StateName};
 use crate::job::{Job, JobState};
+use crate::limits::SHARED_SPECS_MAX;
 use crate::names::{EntryId, JobKey, ParkId, QueueId};
 use crate::ranked::Ranked;
 use crate::ready::Ready;
@@ -39,6 +40,8 @@ pub(crate) struct Queue {
     /// The keys held in it, in order of registration.
     pub(crate) keys: Ranked<EntryId>,
     pub(crate) totals: Totals,
+    /// Requests of the newest jobs, each kind once.
+    specs: VecDeque<Arc<NewJob>>,
 }
 
 impl Queue {
@@ -60,7 +63,24 @@ impl Queue {
             parked: VecDeque::new(),
             keys: Ranked::default(),
             totals: Totals::default(),
+            specs: VecDeque::new(),
         }
+    }
+
+    /// The request as another job of this queue has it already, if one of the newest kinds is the same. Most jobs of a queue ask
+    /// for the same but for their payload, and a million of them then hold one request. One with a job id or a key is its own.
+    pub(crate) fn shared(&mut self, spec: &Arc<NewJob>) -> Arc<NewJob> {
+        if spec.custom_id.is_some() || spec.dedup.is_some() {
+            return Arc::clone(spec);
+        }
+        if let Some(known) = self.specs.iter().find(|known| *known == spec) {
+            return Arc::clone(known);
+        }
+        if self.specs.len() == SHARED_SPECS_MAX {
+            self.specs.pop_back();
+        }
+        self.specs.push_front(Arc::clone(spec));
+        Arc::clone(spec)
     }
 
     /// Puts the job into the set of its state; `job.ready` tells ready from delayed.

@@ -145,6 +145,8 @@ pub struct KeyRecord {
 pub struct Totals {
     /// Admitted jobs; repeats do not count (dedup.md 11).
     pub pushed: u64,
+    /// Adds that made no job because another one stands for them.
+    pub collapsed: u64,
     /// Deliveries.
     pub pulled: u64,
     /// Completions.

@@ -61,7 +61,9 @@ impl Engine {
         }
         self.never_again(job.key.0);
         job.queue = self.queues.ensure(&queue);
-        self.queues.get_mut(job.queue).registered = true;
+        let home = self.queues.get_mut(job.queue);
+        home.registered = true;
+        job.spec = home.shared(&job.spec);
         job.delivery = None;
         if job.state == JobState::Active {
             job.state = JobState::Queued;

@@ -29,7 +29,9 @@ pub fn page(core: &CoreView<'_>, question: &Question, counts: KeyCounts) -> Keys
         let (created_at, _) = place.numbers();
         (Timestamp(created_at.saturating_neg()), JobKey(place.own()))
     });
-    let known = core.engine.custom_ids(after).take(JOB_ID_SCAN_MAX);
+    let in_order = newest_first && question.filter.is_empty();
+    let looked = if in_order { question.window.limit + 1 } else { JOB_ID_SCAN_MAX };
+    let known = core.engine.custom_ids(after).take(looked);
     let named: Vec<Named<'_>> = known.map(|job| Named { job, now: core.now, id: job.id.to_string() }).collect();
     let accepted = named.iter().filter(|named| question.filter.accepts(*named));
     let rows: Vec<(Rank<'_>, &Named<'_>)> = accepted.map(|named| (named.rank(question.sort), named)).collect();

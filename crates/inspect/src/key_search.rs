@@ -43,7 +43,7 @@ impl Search {
     pub fn step(mut self, core: &CoreView<'_>) -> Search {
         if self.question.chip == KeysChip::JobIds {
             self.page = Some(job_ids::page(core, &self.question, self.counts(core)));
-        } else if self.is_ordered(core) {
+        } else if self.is_ordered() {
             self.cut(core);
             self.page = Some(self.made(core));
         } else if self.scan(core) {
@@ -63,8 +63,8 @@ impl Search {
         }
     }
 
-    /// Whether the engine knows the order. Among few keys, or where most have something to look at, all are looked at instead.
-    fn is_ordered(&self, core: &CoreView<'_>) -> bool {
+    /// Whether the engine knows the order. Where very many keys have something to look at, all are looked at instead.
+    fn is_ordered(&self) -> bool {
         let question = &self.question;
         let known = match question.sort {
             KeysSort::TimeLeft => true,
@@ -79,8 +79,7 @@ impl Search {
             | KeysSort::Strategy
             | KeysSort::LastDecision => false,
         };
-        let whole = question.filter.is_empty() && question.chip == KeysChip::All && !question.window.reverse;
-        known && whole && core.engine.keys_len() > KEY_STEP_MAX
+        known && question.filter.is_empty() && question.chip == KeysChip::All && !question.window.reverse
     }
 
     fn cut(&mut self, core: &CoreView<'_>) {

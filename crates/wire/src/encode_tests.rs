@@ -133,7 +133,7 @@ fn counts_are_integers() {
         encoded(&Reply::PriorityCounts { queue: "q".into(), counts: vec![(-5, 1), (0, 2)] }),
         json!({"ok": true, "queue": "q", "counts": {"-5": 1, "0": 2}})
     );
-    let totals = Totals { pushed: 4, pulled: 3, completed: 2, failed: 1 };
+    let totals = Totals { pushed: 4, collapsed: 9, pulled: 3, completed: 2, failed: 1 };
     let broker = encoded(&Reply::Totals { queue: None, totals, counts });
     assert_eq!(broker["metrics"], json!({"totalPushed": 4, "totalPulled": 3, "totalCompleted": 2, "totalFailed": 1}));
     assert_eq!(
