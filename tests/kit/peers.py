@@ -8,7 +8,8 @@ appends to a file of its own, a JSON line for each start and each end of a run:
 
 Times are milliseconds since the epoch, the lease's by the broker's clock and `t` by the program's. What a run does is in
 the job's data: `ms` how long it takes, `fails` how many attempts throw, `fatal` throw for good, `echo` comes back in the
-result, which is `{"by", "at", "echo"}`.
+result, which is `{"by", "at", "echo"}`. The environment names a file of certificates, `PEER_CA`, for TLS, and a token,
+`PEER_TOKEN`.
 """
 import json
 import os
@@ -26,10 +27,15 @@ PROGRAMS = {
 OPTIONS = {"concurrency": 4, "lock_ms": 30_000, "heartbeat_ms": 10_000}
 
 
-def add(language, port, queue, jobs):
-    """Lets a program add jobs, each `{"name", "data"}`, and returns `{"id", "result"}` for each."""
+def adder(language, port, queue, jobs, env=()):
+    """Runs a program that adds jobs, each `{"name", "data"}`, and returns how it ended."""
     command = [*PROGRAMS[language], "add", str(port), queue]
-    done = subprocess.run(command, input=json.dumps(jobs), capture_output=True, text=True, timeout=60)
+    return subprocess.run(command, input=json.dumps(jobs), capture_output=True, text=True, timeout=60, env={**os.environ, **dict(env)})
+
+
+def add(language, port, queue, jobs, env=()):
+    """Lets a program add jobs and returns `{"id", "result"}` for each."""
+    done = adder(language, port, queue, jobs, env)
     assert done.returncode == 0, f"{language} adder: {done.stderr[-2000:]}"
     return json.loads(done.stdout)
 
@@ -37,11 +43,12 @@ def add(language, port, queue, jobs):
 class PeerWorker:
     """A running worker program."""
 
-    def __init__(self, language, port, queue, folder, name, **options):
+    def __init__(self, language, port, queue, folder, name, env=(), **options):
         self.language, self.name, self.path = language, name, os.path.join(folder, f"{name}.jsonl")
         command = [*PROGRAMS[language], "work", str(port), queue, self.path, name, json.dumps({**OPTIONS, **options})]
         # What a client prints about a connection that the test has cut is of no interest.
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                        env={**os.environ, **dict(env)})
 
     def __enter__(self):
         return self

@@ -14,7 +14,8 @@ interface Data {
 }
 
 const [role, port, name, path, own, options] = process.argv.slice(2) as [string, string, string, string, string, string];
-const connection = { host: '127.0.0.1', port: Number(port) };
+const { PEER_CA: caFile, PEER_TOKEN: token } = process.env;
+const connection = { host: '127.0.0.1', port: Number(port), token, tls: caFile ? { caFile } : undefined };
 
 async function add() {
   const queue = new Queue(name, { connection });

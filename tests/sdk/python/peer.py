@@ -11,9 +11,12 @@ import time
 
 from bunqueue import Queue, UnrecoverableError, Worker
 
+CA, TOKEN = os.environ.get("PEER_CA"), os.environ.get("PEER_TOKEN")
+SERVER = {"host": "127.0.0.1", "token": TOKEN, "tls": {"ca_file": CA} if CA else None}
+
 
 def add(port, name):
-    with Queue(name, host="127.0.0.1", port=port) as queue:
+    with Queue(name, port=port, **SERVER) as queue:
         ids = [queue.add(job["name"], job["data"]).id for job in json.load(sys.stdin)]
         json.dump([{"id": one, "result": queue.wait_for_job(one, 20_000)} for one in ids], sys.stdout)
 
@@ -35,7 +38,7 @@ def work(port, name, path, own, options):
         return {"by": own, "at": lease["at"], "echo": job.data.get("echo")}
 
     worker = Worker(
-        name, process, host="127.0.0.1", port=port, concurrency=options["concurrency"], batch_size=options["concurrency"],
+        name, process, port=port, **SERVER, concurrency=options["concurrency"], batch_size=options["concurrency"],
         lock_ttl_ms=options["lock_ms"], heartbeat_interval_s=options["heartbeat_ms"] / 1000, poll_timeout_ms=1_000, name=own,
     )
     sys.stdin.read()

@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use std::time::{Duration, SystemTime};
 
 use bunqueue_client::{
-    ConnectionOptions, Job, JobOptions, ProcessError, Queue, Value, Worker, WorkerOptions, json_to_value,
+    ConnectionOptions, Job, JobOptions, ProcessError, Queue, TlsOptions, Value, Worker, WorkerOptions, json_to_value,
 };
 use serde_json::{Value as Json, json};
 
@@ -24,7 +24,14 @@ fn main() {
 }
 
 fn connection(port: &str) -> ConnectionOptions {
-    ConnectionOptions { host: "127.0.0.1".into(), port: port.parse().expect("a port"), ..Default::default() }
+    let set = |name| std::env::var(name).ok();
+    ConnectionOptions {
+        host: "127.0.0.1".into(),
+        port: port.parse().expect("a port"),
+        token: set("PEER_TOKEN"),
+        tls: set("PEER_CA").map(|file| TlsOptions { ca_file: Some(file.into()) }),
+        ..Default::default()
+    }
 }
 
 fn input() -> String {
