@@ -5,6 +5,7 @@ use crate::source::Source;
 use bytes::BytesMut;
 use onceover_wire::canonical::{canonical_hash, canonical_json};
 use onceover_wire::encode::{encode_error, encode_hello};
+use onceover_wire::fingerprint;
 use onceover_wire::frame::{FRAME_HEADER_BYTES, FrameDecoder, NextFrame, oversize_error};
 use onceover_wire::msgpack::{Raw, Value};
 use onceover_wire::request::Decoded;
@@ -73,6 +74,7 @@ fn look_into(payload: &[u8]) {
     if let Ok(raw) = Raw::parse(payload) {
         assert_eq!(raw.bytes(), payload);
         walk(raw);
+        let _ = fingerprint(payload);
         let json = canonical_json(payload, usize::MAX);
         assert_eq!(json.is_ok(), canonical_hash(payload).is_ok(), "what has a text has a hash");
         if let Ok(json) = json {

@@ -39,6 +39,7 @@ impl World {
             dedup_window: if until_done { DedupWindow::UntilDone } else { DedupWindow::Ttl },
             completed_max: 4,
             failed_max: 3,
+            fingerprint: onceover_wire::fingerprint,
         };
         let disk = SimDisk::default();
         let store = disk.open().expect("nobody else uses the disk");

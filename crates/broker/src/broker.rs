@@ -188,6 +188,7 @@ fn engine_config(config: &BrokerConfig) -> EngineConfig {
         dedup_window: config.dedup_window,
         completed_max: config.completed_max,
         failed_max: config.failed_max,
+        fingerprint: onceover_wire::fingerprint,
     }
 }
 

@@ -3,7 +3,7 @@
 mod kit;
 
 use kit::{connect, start};
-use onceover_broker::{Broker, BrokerConfig, BrokerDown, BrokerStatus, DataPlace, ListenError, StartError};
+use onceover_broker::{Broker, BrokerConfig, BrokerDown, BrokerStatus, CoreView, DataPlace, ListenError, StartError};
 use onceover_engine::command::Command;
 use onceover_engine::reply::Reply;
 use onceover_store::SimDisk;
@@ -72,6 +72,18 @@ async fn the_window_acts_asks_and_is_told() {
     let told = *changes.borrow_and_update();
     let (revision, paused) = handle.view(|core| (core.revision, core.engine.queues()[0].paused)).await.unwrap();
     assert!(revision >= told && paused);
+}
+
+#[tokio::test]
+async fn data_that_another_client_writes_differently_are_the_same_data() {
+    let broker = open();
+    broker.listen(local(0)).unwrap();
+    let mut client = connect(&broker);
+    for (data, different) in [(json!({"n": 5}), 0), (json!({"n": 5.0}), 0), (json!({"n": 6}), 1)] {
+        client.call("PUSH", json!({"queue": "q", "uniqueKey": "k", "data": data}));
+        let count = |core: &CoreView<'_>| core.engine.key("q", "k", core.now).unwrap().tally.data_differs;
+        assert_eq!(broker.handle().view(count).await, Ok(different), "{data}");
+    }
 }
 
 #[tokio::test]

@@ -8,7 +8,7 @@ use crate::engine::Engine;
 use crate::event::{Event, EventKind};
 use crate::job::{Blob, Extra, Job, JobState, StoredNext};
 use crate::names::{JobId, JobKey, Origin};
-use crate::plan::{Action, Plan, blank, fingerprint, refused};
+use crate::plan::{Action, Plan, blank, refused};
 use crate::rejection::Rejection;
 use crate::reply::{Added, Reply};
 use crate::time::Timestamp;
@@ -187,7 +187,7 @@ impl Engine {
             state,
             ready: false,
             data: Blob::from(add.data.clone()),
-            fingerprint: fingerprint(add.data.as_ref()),
+            fingerprint: self.fingerprint(add.data.as_ref()),
             priority: add.spec.priority,
             lifo: add.spec.lifo,
             created_at,

@@ -111,6 +111,17 @@ fn data_is_compared_with_what_the_job_carries_now() {
 }
 
 #[test]
+fn what_is_the_same_data_is_told_by_who_can_read_them() {
+    let upper_case = |payload: &[u8]| u64::from(payload.first().copied().unwrap_or(0).to_ascii_uppercase());
+    let mut engine = Engine::new(EngineConfig { fingerprint: upper_case, ..EngineConfig::default() }, 1);
+    engine.tick(NOW, &mut Effects::default());
+    push(&mut engine, "id=x key=k data=a");
+    for (words, differs) in [("key=k data=A", false), ("id=x data=A", false), ("key=k data=b", true), ("id=x", true)] {
+        assert_eq!(push(&mut engine, words).decision.facts.data_differs, differs, "{words}");
+    }
+}
+
+#[test]
 fn a_refused_extend_drops_nothing_silently() {
     let mut engine = engine();
     push(&mut engine, "key=k ttl=50 data=1");

@@ -9,7 +9,6 @@ use crate::finish::Burial;
 use crate::job::{Blob, FailureReason, JobState, LogLine};
 use crate::limits::{GROUP_PRIORITY_MAX, LOGS_MAX, PRIORITY_MAX};
 use crate::names::{JobId, JobKey};
-use crate::plan::fingerprint;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::time::{Millis, Timestamp};
@@ -53,8 +52,9 @@ impl Engine {
 
     pub(crate) fn update_data(&mut self, id: &JobId, data: Option<Payload>) -> Result<Reply, Rejection> {
         let key = self.jobs.by_id(id).filter(|job| job.is_live()).map(|job| job.key).ok_or(Rejection::CannotUpdate)?;
+        let fingerprint = self.fingerprint(data.as_ref());
         let job = self.known_mut(key);
-        job.fingerprint = fingerprint(data.as_ref());
+        job.fingerprint = fingerprint;
         job.data = Blob::from(data);
         self.dirty.job_data(key);
         Ok(Reply::Ok)

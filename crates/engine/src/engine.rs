@@ -20,8 +20,9 @@ use crate::reply::{Reply, Totals};
 use crate::time::{Millis, Timestamp};
 use crate::timers::{Timer, Timers};
 use crate::worker::Workers;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::BTreeSet;
+use std::hash::Hasher;
 
 /// Settings of an engine.
 #[derive(Clone, Debug)]
@@ -32,12 +33,26 @@ pub struct EngineConfig {
     pub completed_max: usize,
     /// Dead letters kept per queue; the oldest go.
     pub failed_max: usize,
+    /// A number that two payloads share when they say the same, to see that a repeat carried other data. The engine does not
+    /// look inside payloads; by itself it compares their bytes.
+    pub fingerprint: fn(&[u8]) -> u64,
 }
 
 impl Default for EngineConfig {
     fn default() -> EngineConfig {
-        EngineConfig { dedup_window: DedupWindow::Ttl, completed_max: 100_000, failed_max: 10_000 }
+        EngineConfig {
+            dedup_window: DedupWindow::Ttl,
+            completed_max: 100_000,
+            failed_max: 10_000,
+            fingerprint: hash_of_bytes,
+        }
     }
+}
+
+fn hash_of_bytes(payload: &[u8]) -> u64 {
+    let mut hasher = FxHasher::default();
+    hasher.write(payload);
+    hasher.finish()
 }
 
 /// The queues: time and commands in, effects and changed rows out.

@@ -57,7 +57,7 @@ pub struct Job {
     pub ready: bool,
     /// The payload.
     pub data: Blob,
-    /// A 64-bit fingerprint of the payload bytes, to see that a repeat carried other data.
+    /// A fingerprint of the payload, to see that a repeat carried other data (`EngineConfig::fingerprint`).
     pub fingerprint: u64,
     /// Current priority.
     pub priority: i32,

@@ -10,8 +10,7 @@ use crate::job::{Job, JobState};
 use crate::names::{EntryId, JobId, JobKey};
 use crate::rejection::Rejection;
 use crate::time::{Millis, Timestamp};
-use rustc_hash::{FxHashSet, FxHasher};
-use std::hash::Hasher;
+use rustc_hash::FxHashSet;
 /// What an add will do, decided but not done.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -39,14 +38,12 @@ pub(crate) enum Action {
     Create { replaced: Option<JobKey>, retired: Option<JobKey> },
 }
 
-/// A fingerprint of the payload's bytes, to tell whether a repeat carried other data.
-pub(crate) fn fingerprint(data: Option<&Payload>) -> u64 {
-    let mut hasher = FxHasher::default();
-    hasher.write(data.map_or(&[], |bytes| &**bytes));
-    hasher.finish()
-}
-
 impl Engine {
+    /// What of a payload tells whether a repeat carried other data.
+    pub(crate) fn fingerprint(&self, data: Option<&Payload>) -> u64 {
+        (self.config.fingerprint)(data.map_or(&[], |bytes| &**bytes))
+    }
+
     /// What an add would be answered now, without doing it (gui.md 11). A refusal is a decision too.
     pub fn dry_run(&self, now: Timestamp, add: &Add) -> Decision {
         let plan = self.check_dependencies(add, None).and_then(|()| self.plan(now, add));
@@ -116,7 +113,7 @@ impl Engine {
         let elsewhere = (*home != add.spec.queue).then(|| home.clone());
         let code = if elsewhere.is_some() { DecisionCode::ExistingElsewhere } else { DecisionCode::ExistingJobId };
         let facts = Facts {
-            data_differs: found.fingerprint != fingerprint(add.data.as_ref()),
+            data_differs: found.fingerprint != self.fingerprint(add.data.as_ref()),
             key_not_taken: add.spec.dedup.is_some()
                 && found.key_text() != add.spec.dedup.as_ref().map(|asked| &asked.key),
             job_id_not_used: false,
@@ -183,7 +180,7 @@ impl Engine {
         };
         let returns = matches!(action, Action::ReturnOwner(_) | Action::Extend { .. });
         // A hash is of the data: whoever has the same hash has the same data, however it was written.
-        let other_data = |job: &Job| !entry.from_hash && job.fingerprint != fingerprint(add.data.as_ref());
+        let other_data = |job: &Job| !entry.from_hash && job.fingerprint != self.fingerprint(add.data.as_ref());
         let facts = Facts {
             data_differs: returns && self.jobs.get(entry.owner).is_some_and(other_data),
             key_not_taken: false,

@@ -11,12 +11,14 @@ pub mod canonical;
 pub mod decode;
 pub mod encode;
 mod envelope;
+mod fingerprint;
 pub mod frame;
 mod limits;
 pub mod msgpack;
 pub mod request;
 
 pub use decode::decode;
+pub use fingerprint::fingerprint;
 
 #[cfg(test)]
 mod canonical_tests;
@@ -34,6 +36,8 @@ mod encode_job_tests;
 mod encode_tests;
 #[cfg(test)]
 mod envelope_tests;
+#[cfg(test)]
+mod fingerprint_tests;
 #[cfg(test)]
 mod frame_tests;
 #[cfg(test)]

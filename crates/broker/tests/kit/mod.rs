@@ -129,6 +129,7 @@ fn pack(out: &mut BytesMut, value: &serde_json::Value) {
     match value {
         serde_json::Value::Null => write::nil(out),
         serde_json::Value::Bool(value) => write::bool(out, *value),
+        serde_json::Value::Number(value) if value.is_f64() => write::float(out, value.as_f64().unwrap()),
         serde_json::Value::Number(value) => write::number(out, value.as_f64().unwrap()),
         serde_json::Value::String(text) => write::str(out, text),
         serde_json::Value::Array(items) => {

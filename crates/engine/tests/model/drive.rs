@@ -105,7 +105,7 @@ impl Stage {
     fn settings(&mut self, retain: Option<u32>, until_done: bool) {
         let most = retain.map_or(1_000, |most| most as usize);
         let dedup_window = if until_done { DedupWindow::UntilDone } else { DedupWindow::Ttl };
-        self.config = EngineConfig { dedup_window, completed_max: most, failed_max: most };
+        self.config = EngineConfig { dedup_window, completed_max: most, failed_max: most, ..EngineConfig::default() };
         self.engine = Engine::new(self.config.clone(), 7);
         self.model = Model { retain: most, until_done, ..Model::default() };
     }
