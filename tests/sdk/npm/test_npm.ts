@@ -6,6 +6,7 @@
 // it in theirs run. The last check fails when a method of `Queue`, `Worker`, `QueueEvents` or `Job` was not used by any
 // other, so that a new version of the client cannot bring one unnoticed.
 import './keys';
+import './job_options';
 import './queue_methods';
 import './job_methods';
 import './worker_methods';

@@ -6,6 +6,7 @@ the client cannot bring one unnoticed.
 """
 import sys
 
+import job_options
 import keys
 import queue_methods
 import refusals
@@ -13,7 +14,7 @@ import worker_methods
 
 from client import broker, checks, same, unused
 
-PARTS = (keys, queue_methods, worker_methods, refusals)
+PARTS = (keys, job_options, queue_methods, worker_methods, refusals)
 
 
 @checks
