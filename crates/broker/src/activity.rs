@@ -191,6 +191,13 @@ impl Activity {
         self.entries.get(usize::try_from(seq.checked_sub(oldest)?).ok()?)
     }
 
+    /// Forgets every entry. Numbers go on.
+    pub(crate) fn clear(&mut self) {
+        self.entries.clear();
+        self.marked.iter_mut().for_each(VecDeque::clear);
+        self.bytes = 0;
+    }
+
     /// How many entries are kept.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -5,6 +5,7 @@ use crate::clock::wall_now;
 use crate::inbox::Problem;
 use crate::limits::{PROBLEMS_MAX, SHOWN_TEXT_BYTES_MAX};
 use crate::rate::Rate;
+use crate::run::RunMark;
 use onceover_engine::names::ConnId;
 use onceover_engine::time::Timestamp;
 use std::borrow::Cow;
@@ -24,6 +25,7 @@ pub struct Client {
     /// What let it in.
     pub(crate) admission: Admission,
     process: OnceLock<Process>,
+    run: OnceLock<RunMark>,
 }
 
 /// The program at the other end, when the system tells.
@@ -39,7 +41,8 @@ impl Client {
     /// A client that connects now.
     #[must_use]
     pub fn new(conn: ConnId, peer: SocketAddr) -> Client {
-        Client { conn, peer, connected_at: wall_now(), admission: Admission::default(), process: OnceLock::new() }
+        let (process, run) = (OnceLock::new(), OnceLock::new());
+        Client { conn, peer, connected_at: wall_now(), admission: Admission::default(), process, run }
     }
 
     /// The program at the other end. Not known in the first milliseconds, and never for another machine.
@@ -52,6 +55,18 @@ impl Client {
     pub fn found(&self, process: Process) {
         // An earlier answer stands: the program at the other end of a connection does not change.
         let _ = self.process.set(process);
+    }
+
+    /// The run of the window whose connection it is.
+    #[must_use]
+    pub fn run(&self) -> Option<RunMark> {
+        self.run.get().copied()
+    }
+
+    /// It is a connection of a run.
+    pub fn belongs_to(&self, mark: RunMark) {
+        // Said once, before the connection is served.
+        let _ = self.run.set(mark);
     }
 
     /// `node #3`, or the address while the program is not known.

@@ -7,7 +7,7 @@
 
 use crate::activity::{Activity, AddSource, LoggedAdd, RefusedEntry};
 use crate::blobs::{fill_out, fill_reply};
-use crate::conn_table::{ConnTable, FrameTally};
+use crate::conn_table::{Client, ConnTable, FrameTally};
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, CoreFailure};
 use crate::history::History;
@@ -215,6 +215,10 @@ impl<S: Storage> Core<S> {
             }
             // The thread takes it out before: a core cannot replace itself.
             Message::Switch(_) => {}
+            Message::ClearLog => {
+                self.activity.clear();
+                turn.end.changed = true;
+            }
             Message::Act { command, answer } => {
                 self.calls_ever += 1;
                 let call = self.calls_ever;
@@ -259,7 +263,8 @@ impl<S: Storage> Core<S> {
                     self.conns.subscribe(conn, None);
                     outbox.push(conn, Out::Reply { request, reply: Reply::Ok });
                 }
-                Ask::Engine(command) => {
+                Ask::Engine(mut command) => {
+                    mark_replay(&mut command, &client);
                     tally.adds += u64::from(matches!(*command, Command::Push { .. } | Command::PushBulk { .. }));
                     tally.pulls += u64::from(matches!(*command, Command::Pull(_)));
                     self.engine.handle(now, Origin::Client { conn, request }, *command, &mut turn.effects);
@@ -455,6 +460,13 @@ fn mark_not_stored(adds: &mut [NewEntry], text: &str) {
         record.decision.job = None;
         record.decision.job_key = None;
         record.key_after.clone_from(&record.key_before);
+    }
+}
+
+/// An add of a run is a replay, however plainly it came in.
+fn mark_replay(command: &mut Command, client: &Client) {
+    if let (Command::Push { replay_of, .. }, Some(mark)) = (command, client.run()) {
+        *replay_of = mark.origin;
     }
 }
 

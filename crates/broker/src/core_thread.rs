@@ -110,6 +110,7 @@ fn size(message: &Message) -> (usize, usize) {
         | Message::Disconnected(_)
         | Message::Problem(..)
         | Message::ProgramsFound
+        | Message::ClearLog
         | Message::Act { .. }
         | Message::View(_)
         | Message::AccessChanged(_)

@@ -5,6 +5,7 @@ use crate::config::DataPlace;
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, ListenError};
 use crate::inbox::{Inbox, Message};
+use crate::run::{self, RunFigures, RunMark, RunPlan, RunRefused};
 use crate::server::Door;
 use onceover_engine::EngineConfig;
 use onceover_engine::command::Command;
@@ -149,6 +150,36 @@ impl BrokerHandle {
             sent?;
             answered.await.unwrap_or_else(|_| Err(broker.down()))
         }
+    }
+
+    /// Sends an add many times, over connections of its own to the port that clients know.
+    ///
+    /// # Errors
+    /// Another run still sends, or there is no port to connect to.
+    pub fn start_run(&self, plan: RunPlan) -> Result<RunMark, RunRefused> {
+        let BrokerStatus::Listening { addr } = self.status() else { return Err(RunRefused::NotListening) };
+        let _inside = self.0.runtime.enter();
+        run::start(&self.0.door, addr, plan)
+    }
+
+    /// The last run.
+    #[must_use]
+    pub fn run(&self) -> Option<RunFigures> {
+        self.0.door.runs.figures()
+    }
+
+    /// Ends a run before its time. False when it has ended already.
+    #[must_use]
+    pub fn stop_run(&self, id: u64) -> bool {
+        self.0.door.runs.stop(id)
+    }
+
+    /// Forgets the log of adds. Jobs and keys stay as they are.
+    ///
+    /// # Errors
+    /// The broker has ended.
+    pub fn clear_log(&self) -> Result<(), BrokerDown> {
+        self.0.inbox.send(Message::ClearLog).map_err(|_| self.down())
     }
 
     /// The newest revision; changes ten times a second at most.

@@ -50,6 +50,8 @@ pub enum Message {
         /// Where its answer goes, after the commit.
         answer: oneshot::Sender<Result<Reply, BrokerDown>>,
     },
+    /// The window forgets the log of adds.
+    ClearLog,
     /// A question of the window.
     View(View),
     /// Who may ask has changed: clients that may not any more are to be closed.

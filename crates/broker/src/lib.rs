@@ -25,6 +25,8 @@ pub mod limits;
 pub mod outbox;
 mod process;
 mod rate;
+pub mod run;
+mod run_client;
 pub mod secret;
 mod server;
 mod settings;

@@ -7,6 +7,7 @@ use crate::error::ListenError;
 use crate::inbox::{Inbox, Message, Problem};
 use crate::limits::{BACKLOG_MAX, CONNECTIONS_MAX};
 use crate::process::Wanted;
+use crate::run::Runs;
 use crate::tls::{NoTls, handshake};
 use bytes::BytesMut;
 use onceover_engine::names::ConnId;
@@ -37,6 +38,8 @@ pub struct Door {
     pub tls: Option<TlsAcceptor>,
     /// Where clients go whose program is wanted.
     pub wanted: UnboundedSender<Wanted>,
+    /// Runs of the window, whose connections come in as any other's.
+    pub runs: Runs,
     room: Arc<Semaphore>,
     conns_ever: AtomicU64,
 }
@@ -46,7 +49,7 @@ impl Door {
     #[must_use]
     pub fn new(inbox: Inbox, access: Arc<Access>, tls: Option<TlsAcceptor>, wanted: UnboundedSender<Wanted>) -> Door {
         let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        Door { inbox, access, tls, wanted, room, conns_ever: AtomicU64::new(0) }
+        Door { inbox, access, tls, wanted, runs: Runs::default(), room, conns_ever: AtomicU64::new(0) }
     }
 
     /// Whether a connection is still there.
@@ -103,6 +106,9 @@ pub async fn accept(listener: TcpListener, door: Arc<Door>) {
 
 fn admit(socket: TcpStream, peer: SocketAddr, door: &Arc<Door>) {
     let client = Arc::new(Client::new(door.next_conn(), peer));
+    if let Some(mark) = door.runs.mark_of(peer) {
+        client.belongs_to(mark);
+    }
     match Arc::clone(&door.room).try_acquire_owned() {
         Ok(place) => {
             if let Ok(local) = socket.local_addr() {

@@ -329,7 +329,7 @@ fn a_dry_run_says_what_the_add_then_does() {
     let steps = ["key=k ttl=90", "key=k", "key=k ttl=90 extend", "key=k replace", "id=x", "id=x key=k", "key=k keep"];
     let mut engine = engine();
     for words in steps {
-        let foreseen = engine.dry_run(NOW, &add(words));
+        let foreseen = engine.dry_run(NOW, &add(words)).decision;
         let done = push(&mut engine, words).decision;
         assert_eq!((foreseen.code, foreseen.facts, foreseen.owner), (done.code, done.facts, done.owner), "{words}");
     }

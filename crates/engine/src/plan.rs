@@ -4,10 +4,10 @@
 use crate::command::{Add, Payload, StateName};
 use crate::custom_id::IdDecision;
 use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, OwnerSeen, OwnerStanding, decide};
-use crate::effects::{Decision, Facts};
+use crate::effects::{AddRecord, Decision, Facts};
 use crate::engine::Engine;
 use crate::job::{Job, JobState};
-use crate::names::{EntryId, JobId, JobKey};
+use crate::names::{EntryId, JobId, JobKey, Origin};
 use crate::rejection::Rejection;
 use crate::time::{Millis, Timestamp};
 use rustc_hash::FxHashSet;
@@ -45,9 +45,16 @@ impl Engine {
     }
 
     /// What an add would be answered now, without doing it (gui.md 11). A refusal is a decision too.
-    pub fn dry_run(&self, now: Timestamp, add: &Add) -> Decision {
+    /// The record is the one that the add would leave, but for the job it makes and for what the key is afterwards.
+    pub fn dry_run(&self, now: Timestamp, add: &Add) -> AddRecord {
         let plan = self.check_dependencies(add, None).and_then(|()| self.plan(now, add));
-        plan.map_or_else(|why| refused(&why), |plan| plan.decision)
+        let (decision, key_before) = match plan {
+            Ok(plan) => (plan.decision, plan.key_before),
+            Err(why) => (refused(&why), self.entry_of(add).cloned()),
+        };
+        let (spec, data, key_after) = (add.spec.clone(), add.data.clone(), None);
+        let (at, origin, bulk, replay_of) = (now, Origin::Internal, None, None);
+        AddRecord { at, origin, spec, data, bulk, replay_of, decision, key_before, key_after }
     }
 
     pub(crate) fn check_dependencies(&self, add: &Add, batch: Option<&FxHashSet<&JobId>>) -> Result<(), Rejection> {

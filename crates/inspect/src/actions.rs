@@ -118,6 +118,12 @@ pub async fn send_add(broker: &BrokerHandle, new: &NewAdd) -> Outcome {
     }
 }
 
+/// Forgets the log, and nothing else.
+pub async fn clear_log(broker: &BrokerHandle) -> Outcome {
+    broker.clear_log().map_err(|error| down(broker, &error))?;
+    finished(broker, done("The log of adds is empty. Jobs and keys are as they were.".to_owned())).await
+}
+
 async fn push(broker: &BrokerHandle, add: Add, replay_of: Option<u64>) -> Outcome {
     let spec = Arc::clone(&add.spec);
     let reply = act(broker, Command::Push { add, replay_of }).await?;

@@ -140,6 +140,13 @@ impl Search {
         self.below.is_none()
     }
 
+    /// The entries themselves, and behind which number the search goes on.
+    #[must_use]
+    pub fn entries(self) -> (Vec<AddEntry>, Option<u64>) {
+        let found = self.found.expect("a search has made its first step");
+        (found.entries, found.next.map(|next| next.seq).or(self.below))
+    }
+
     /// The page as far as it was found, at least one step after the question; made off the core thread.
     #[must_use]
     pub fn page(self) -> AddsPage {

@@ -29,6 +29,7 @@ pub enum Field {
     Took,
     Age,
     Replay,
+    Run,
 }
 
 /// Their names.
@@ -44,6 +45,7 @@ pub const FIELDS: Fields<Field> = &[
     ("took", Kind::Duration, Field::Took),
     ("age", Kind::Duration, Field::Age),
     ("replay", Kind::Number, Field::Replay),
+    ("run", Kind::Number, Field::Run),
 ];
 
 fn decision_of(entry: &AddEntry) -> Decision {
@@ -76,7 +78,7 @@ impl Row<Field> for Logged<'_> {
                 let label = client(&entry.source);
                 is(&label) || label.rsplit_once(" #").is_some_and(|(name, _)| is(name))
             }
-            Field::Size | Field::Took | Field::Age | Field::Replay => false,
+            Field::Size | Field::Took | Field::Age | Field::Replay | Field::Run => false,
         }
     }
 
@@ -86,6 +88,10 @@ impl Row<Field> for Logged<'_> {
             Field::Took => i64::try_from(self.entry.took_us / 1_000).ok(),
             Field::Age => Some(self.now.since(self.entry.at()).0),
             Field::Replay => self.entry.decided()?.replay_of.and_then(|seq| i64::try_from(seq).ok()),
+            Field::Run => match &self.entry.source {
+                AddSource::Client(client) => client.run().and_then(|mark| i64::try_from(mark.run).ok()),
+                AddSource::Window | AddSource::Broker => None,
+            },
             Field::Queue | Field::Key | Field::Name | Field::Id | Field::Decision | Field::Client => None,
         }
     }

@@ -12,10 +12,10 @@ use crate::limits::SEARCH_TIME_MAX;
 use crate::overview::{self, Closed};
 use crate::playground::{self, Playgrounds};
 use crate::request::{KeyRef, Request};
-use crate::view::{Changed, Failure, FailureCode, Reply};
+use crate::view::{Changed, Failure, FailureCode, Reply, RunView};
 use crate::{
-    adds, clients, compose, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys, queue_actions,
-    queues,
+    adds, clients, compose, export, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys,
+    queue_actions, queues, runs,
 };
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
@@ -180,6 +180,26 @@ async fn answer_about_drafts(broker: &BrokerHandle, request: Request) -> Result<
             let drafted = found.ok_or_else(|| no_add(seq))?;
             drafted.map(|draft| Reply::Draft(Box::new(draft))).map_err(not_found)
         }
+        Request::AddData { seq } => {
+            let found = view(broker, move |core| compose::origin(core, seq)).await?.map_err(not_found)?;
+            Ok(Reply::Text(compose::data_text(found.as_deref())))
+        }
+        Request::ReadAdd { text, origin } => Ok(Reply::AddRead(Box::new(compose::read(&text, origin)))),
+        Request::DryRun(new) => compose::dry_run(broker, &new).await.map(|run| Reply::DryRun(Box::new(run))),
+        Request::Run => {
+            let revision = view(broker, |core| core.revision).await?;
+            Ok(Reply::Run(RunView { revision, run: broker.run().as_ref().map(runs::progress) }))
+        }
+        Request::ExportAdds(asked) => {
+            let mut search = export::search(&asked)?;
+            let began = Instant::now();
+            loop {
+                search = view(broker, move |core| search.step(core)).await?;
+                if search.is_done() || began.elapsed() >= SEARCH_TIME_MAX {
+                    return Ok(Reply::Export(export::part(search, &asked)));
+                }
+            }
+        }
         action => act(broker, action).await,
     }
 }
@@ -216,6 +236,9 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         }
         Request::ObliterateQueue { queue } => queue_actions::obliterate(broker, queue).await?,
         Request::SendAdd(new) => actions::send_add(broker, &new).await?,
+        Request::StartRun(asked) => runs::start(broker, asked).await?,
+        Request::StopRun { id } => runs::stop(broker, id).await?,
+        Request::ClearLog => actions::clear_log(broker).await?,
         Request::UsePort { port: 0 } => {
             return Err(failure(FailureCode::BadRequest, "port: must be 1 to 65535".to_owned()));
         }
@@ -225,6 +248,11 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::Adds(_)
         | Request::Add { .. }
         | Request::Draft { .. }
+        | Request::AddData { .. }
+        | Request::ReadAdd { .. }
+        | Request::DryRun(_)
+        | Request::Run
+        | Request::ExportAdds(_)
         | Request::Keys(_)
         | Request::Key { .. }
         | Request::ReleasePreview { .. }

@@ -57,9 +57,8 @@ pub async fn promote(broker: &BrokerHandle, id: String) -> Outcome {
 pub fn data_text(core: &CoreView<'_>, id: &str) -> Option<Text> {
     let job = core.engine.job(&JobId::parse(id))?;
     let data = job_data(core, job.key).unwrap_or_default();
-    let shown = payload::text(&data, usize::MAX);
-    let text = if data.is_empty() { String::new() } else { shown.text };
-    Some(Text { text, bytes: data.len() as u64, complete: shown.complete || data.is_empty() })
+    let text = payload::edit(&data);
+    Some(Text { complete: text.is_some() || data.is_empty(), text: text.unwrap_or_default(), bytes: data.len() as u64 })
 }
 
 /// Gives a job that has not started another payload.
@@ -69,7 +68,9 @@ pub async fn edit_data(broker: &BrokerHandle, id: &str, generation: u64, mark: &
         let message = "dataMark: must be the mark of the data that was on the screen".to_owned();
         return finished(broker, refused(RefusalCode::NotPossible, message)).await;
     };
-    let data = match compose::typed(text) {
+    let asked = job.clone();
+    let base = look(broker, move |core| core.engine.job(&asked).and_then(|job| job_data(core, job.key))).await?;
+    let data = match compose::typed(text, base.as_deref()) {
         Ok(data) => data,
         Err(message) => return finished(broker, refused(RefusalCode::Rejected, message)).await,
     };

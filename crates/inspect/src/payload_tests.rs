@@ -94,23 +94,23 @@ fn text_becomes_a_payload_and_the_same_text_again() {
         "{\"z\": 1, \"a\": [\"x\", {}], \"n\": null}",
     ];
     for text in table {
-        assert_eq!(shown(&parse(text).unwrap()), text);
+        assert_eq!(shown(&parse(text, None).unwrap()), text);
     }
     let long = format!("[{}]", vec!["1"; 70_000].join(", "));
-    assert_eq!(line(&parse(&long).unwrap(), 1_000_000), long);
+    assert_eq!(line(&parse(&long, None).unwrap(), 1_000_000), long);
 }
 
 #[test]
 fn a_mistake_in_the_text_is_named_with_its_place() {
-    let error = parse("{\"a\": }").unwrap_err().to_string();
+    let error = parse("{\"a\": }", None).unwrap_err().to_string();
     assert_eq!(error, "The data is not valid JSON: expected value at line 1 column 7");
-    assert!(parse("1 2").is_err());
-    assert!(parse(&"[".repeat(1000)).is_err());
+    assert!(parse("1 2", None).is_err());
+    assert!(parse(&"[".repeat(1000), None).is_err());
 }
 
 #[test]
 fn words_are_found_in_texts_keys_and_numbers() {
-    let payload = parse("{\"User\": {\"id\": 4711, \"mail\": \"Ann@example.org\"}, \"ok\": true}").unwrap();
+    let payload = parse("{\"User\": {\"id\": 4711, \"mail\": \"Ann@example.org\"}, \"ok\": true}", None).unwrap();
     for word in ["user", "ANN@", "4711", "71", "true"] {
         assert!(contains(&payload, &Needle::new(word)), "{word}");
     }

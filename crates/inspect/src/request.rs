@@ -6,8 +6,11 @@
 
 use serde::{Deserialize, Serialize};
 
+mod compose;
+
 pub use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
 use crate::view::{Action, JobState};
+pub use compose::{ExportAdds, ExportFormat, StartRun};
 
 pub use crate::playground::scenario::{
     LaneSpec, LaneStrategy, Scenario, ScriptAct, ScriptStep, WorkerMove, WorkerSpec,
@@ -27,6 +30,24 @@ pub enum Request {
         /// Number of the add in the log.
         seq: u64,
     },
+    /// The whole payload of a logged add, as text that can be changed and sent. Answer: `Text`.
+    AddData {
+        /// Number of the add in the log.
+        seq: u64,
+    },
+    /// A PUSH command from its JSON text. Answer: `AddRead`.
+    ReadAdd {
+        /// The command.
+        text: String,
+        /// The logged add that its payload was made from.
+        origin: Option<u64>,
+    },
+    /// What would become of an add if it were sent now; nothing is changed. Answer: `DryRun`.
+    DryRun(Box<NewAdd>),
+    /// The last run of many adds. Answer: `RunView`.
+    Run,
+    /// A part of the log of adds as lines of a file. Answer: `ExportPart`.
+    ExportAdds(ExportAdds),
     /// A logged add as a draft of the composer. Answer: `DraftView`.
     Draft {
         /// Number of the add in the log.
@@ -176,6 +197,15 @@ pub enum Request {
     },
     /// Adds a job from the window, through the same admission as a client's. Answer: `ActionResult`, with `seq`.
     SendAdd(Box<NewAdd>),
+    /// Sends an add many times over connections of its own; it goes on without the window. Answer: `ActionResult`.
+    StartRun(StartRun),
+    /// Ends a run before its time. Answer: `ActionResult`.
+    StopRun {
+        /// Its number.
+        id: u64,
+    },
+    /// Forgets the log of adds; jobs and keys stay. Answer: `ActionResult`.
+    ClearLog,
     /// Listens on this port instead of the one that is taken. Answer: `ActionResult`.
     UsePort {
         /// TCP port, 1 to 65535.

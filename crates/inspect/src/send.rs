@@ -8,6 +8,48 @@ use onceover_wire::decode;
 use onceover_wire::msgpack::write::MapWriter;
 use onceover_wire::request::Request;
 
+/// Every option of an add, by its name on the wire.
+pub const OPTIONS: [&str; 38] = [
+    "cmd",
+    "queue",
+    "name",
+    "data",
+    "jobId",
+    "uniqueKey",
+    "dedup",
+    "delay",
+    "maxAttempts",
+    "priority",
+    "backoff",
+    "timeout",
+    "ttl",
+    "stallTimeout",
+    "repeat",
+    "timestamp",
+    "lifo",
+    "durable",
+    "removeOnComplete",
+    "removeOnFail",
+    "stackTraceLimit",
+    "keepLogs",
+    "sizeLimit",
+    "dependsOn",
+    "parentId",
+    "childrenIds",
+    "groupId",
+    "groupMaxSize",
+    "tags",
+    "debounceId",
+    "debounceTtl",
+    "failParentOnFailure",
+    "removeDependencyOnFailure",
+    "continueParentOnFailure",
+    "ignoreDependencyOnFailure",
+    "reqId",
+    "protocolVersion",
+    "customId",
+];
+
 /// The add, from the payload that `data` is.
 ///
 /// # Errors

@@ -28,7 +28,7 @@ fn options_arrive() {
         backoff: Some(BackoffAsked { kind: Some(BackoffKind::Fixed), delay_ms: 5 }),
         ..new()
     };
-    let add = add(&asked, Some(&parse("{\"n\": 9007199254740993}").unwrap())).unwrap();
+    let add = add(&asked, Some(&parse("{\"n\": 9007199254740993}", None).unwrap())).unwrap();
     let dedup = add.spec.dedup.as_deref().unwrap();
     assert_eq!((&*dedup.key, dedup.ttl, dedup.extend, dedup.replace), ("k", Some(Millis(60_000)), true, false));
     assert_eq!((add.spec.priority, add.spec.delay), (-5, Millis(10)));
@@ -39,7 +39,7 @@ fn options_arrive() {
 #[test]
 fn the_key_can_be_the_hash_of_the_data() {
     let asked = NewAdd { dedup_hash: true, ..new() };
-    let key = |text: &str| add(&asked, Some(&parse(text).unwrap())).unwrap().spec.dedup.clone().unwrap();
+    let key = |text: &str| add(&asked, Some(&parse(text, None).unwrap())).unwrap().spec.dedup.clone().unwrap();
     assert!(key("{\"a\": 1}").from_hash);
     assert_eq!(key("{\"a\": 1, \"b\": 2}"), key("{\"b\": 2, \"a\": 1}"), "the order of members is no difference");
     assert_ne!(key("1"), key("2"));

@@ -14,7 +14,7 @@ mod system;
 use serde::{Deserialize, Serialize};
 
 pub use adds::{AddCounts, AddDetail, AddRow, AddsPage, BulkPlace, IdKind, KeyFace};
-pub use compose::DraftView;
+pub use compose::{AddRead, DraftView, DryRun, ExportPart, RunProgress, RunView};
 pub use jobs::{
     JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, TimeEntry, TimelineEntry,
 };
@@ -43,6 +43,14 @@ pub enum Reply {
     Adds(AddsPage),
     /// To `Add`.
     Add(Box<AddDetail>),
+    /// To `ReadAdd`.
+    AddRead(Box<AddRead>),
+    /// To `DryRun`.
+    DryRun(Box<DryRun>),
+    /// To `Run`.
+    Run(RunView),
+    /// To `ExportAdds`.
+    Export(ExportPart),
     /// To `Draft`.
     Draft(Box<DraftView>),
     /// To `Keys`.

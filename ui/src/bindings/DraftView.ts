@@ -16,4 +16,8 @@ add: NewAdd,
 /**
  * Size of its payload, in bytes; 0 for none.
  */
-dataBytes: number, };
+dataBytes: number, 
+/**
+ * What is different when it is sent again, one sentence each.
+ */
+notes: Array<string>, };

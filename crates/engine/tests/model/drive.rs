@@ -156,7 +156,7 @@ impl Stage {
         self.engine.handle(now, origin, command, effects);
         if let Some(dry) = dry {
             let real = effects.adds.get(before).ok_or("an add leaves a record")?;
-            same_decision(&dry, &real.decision)?;
+            same_decision(&dry, real)?;
         }
         let bound = self.bind(&effects.adds);
         let reply = effects.outputs.iter().rev().find_map(|output| match output {

@@ -6,7 +6,7 @@ use crate::drive::Stage;
 use crate::naive::{Answer, Code, Id, Refusal, Spec, State};
 use onceover_engine::command::*;
 use onceover_engine::dedup::DecisionCode;
-use onceover_engine::effects::Decision;
+use onceover_engine::effects::AddRecord;
 use onceover_engine::names::JobId;
 use onceover_engine::reply::Reply;
 use onceover_engine::time::Millis;
@@ -50,7 +50,11 @@ pub fn code_of(code: DecisionCode) -> Code {
 }
 
 /// A dry run says what the add then does; only a new job has no name yet.
-pub fn same_decision(dry: &Decision, real: &Decision) -> Result<(), String> {
+pub fn same_decision(dry: &AddRecord, real: &AddRecord) -> Result<(), String> {
+    if dry.key_before != real.key_before {
+        return Err(format!("a dry run meets {:?}, the add {:?}", dry.key_before, real.key_before));
+    }
+    let (dry, real) = (&dry.decision, &real.decision);
     let is_new = matches!(code_of(real.code), Code::New | Code::Replaced | Code::Moved);
     let mut real = real.clone();
     if is_new {

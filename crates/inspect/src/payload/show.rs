@@ -148,37 +148,15 @@ impl Printer {
         let room = self.bytes_max.saturating_sub(self.out.len());
         let cut = bytes.len() > room;
         match std::str::from_utf8(bytes) {
-            Ok(text) => self.quoted(&text[..text.floor_char_boundary(room)]),
+            Ok(text) => quote(&mut self.out, &text[..text.floor_char_boundary(room)]),
             Err(_) => {
                 self.put(format_args!("<not UTF-8, {} bytes: ", count(bytes.len() as u64)));
                 let text = String::from_utf8_lossy(bytes);
-                self.quoted(&text[..text.floor_char_boundary(room)]);
+                quote(&mut self.out, &text[..text.floor_char_boundary(room)]);
                 self.out.push('>');
             }
         }
         self.complete &= !cut;
-    }
-
-    /// As JSON writes it; characters that would change the look of what follows are escaped too.
-    fn quoted(&mut self, text: &str) {
-        self.out.push('"');
-        for character in text.chars() {
-            match character {
-                '"' => self.out.push_str("\\\""),
-                '\\' => self.out.push_str("\\\\"),
-                '\n' => self.out.push_str("\\n"),
-                '\r' => self.out.push_str("\\r"),
-                '\t' => self.out.push_str("\\t"),
-                '\u{0}'..='\u{1f}'
-                | '\u{7f}'..='\u{9f}'
-                | '\u{200b}'..='\u{200f}'
-                | '\u{2028}'..='\u{202e}'
-                | '\u{2066}'..='\u{2069}'
-                | '\u{feff}' => self.put(format_args!("\\u{:04x}", character as u32)),
-                other => self.out.push(other),
-            }
-        }
-        self.out.push('"');
     }
 
     fn extension(&mut self, kind: i8, bytes: &[u8]) {
@@ -192,6 +170,28 @@ impl Printer {
             (kind, bytes) => self.put(format_args!("<ext {kind}, {} bytes>", count(bytes.len() as u64))),
         }
     }
+}
+
+/// As JSON writes it; characters that would change the look of what follows are escaped too.
+pub fn quote(out: &mut String, text: &str) {
+    out.push('"');
+    for character in text.chars() {
+        match character {
+            '"' => out.push_str("\\\""),
+            '\\' => out.push_str("\\\\"),
+            '\n' => out.push_str("\\n"),
+            '\r' => out.push_str("\\r"),
+            '\t' => out.push_str("\\t"),
+            '\u{0}'..='\u{1f}'
+            | '\u{7f}'..='\u{9f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+            | '\u{feff}' => write!(out, "\\u{:04x}", character as u32).expect("writing to a String cannot fail"),
+            other => out.push(other),
+        }
+    }
+    out.push('"');
 }
 
 /// Goes past `values` values without recursion, so that depth costs no stack.
@@ -222,6 +222,11 @@ fn moment(bytes: &[u8]) -> Option<String> {
         }
         _ => return None,
     };
+    utc(seconds, nanos)
+}
+
+/// A moment since 1970 in ISO 8601, in UTC. None beyond the years that can be counted.
+pub fn utc(seconds: i64, nanos: u32) -> Option<String> {
     let (year, month, day) = civil(seconds.div_euclid(86_400))?;
     let of_day = seconds.rem_euclid(86_400);
     let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);

@@ -278,7 +278,7 @@ impl Lane {
 }
 
 fn data_of(v: u32) -> Payload {
-    Payload::from(payload::parse(&format!("{{\"v\": {v}}}")).expect("a number in an object is JSON"))
+    Payload::from(payload::parse(&format!("{{\"v\": {v}}}"), None).expect("a number in an object is JSON"))
 }
 
 fn job(lane: &LaneSpec, queue: &str, key: &str, data: &Payload) -> NewJob {
