@@ -243,7 +243,7 @@ impl Engine {
 
     /// The next run of a repeating job: it takes the key over, past its predecessor's window (dedup.md 6), but not from
     /// another live job: its predecessor had lost the key to that one (dedup.md 13.7).
-    pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) {
+    pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) -> JobKey {
         let mut decision = blank(DecisionCode::Created);
         let key_before = self.entry_of(add).cloned();
         let key = self.insert_job(now, add);
@@ -253,6 +253,7 @@ impl Engine {
         let (spec, data) = (add.spec.clone(), add.data.clone());
         let (origin, bulk, replay_of) = (Origin::Internal, None, None);
         effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
+        key
     }
 
     /// The answer of an add that made no job, and the event about it, in the queue where the returned job lives.

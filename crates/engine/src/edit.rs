@@ -51,13 +51,23 @@ impl Engine {
     }
 
     pub(crate) fn update_data(&mut self, id: &JobId, data: Option<Payload>) -> Result<Reply, Rejection> {
-        let key = self.jobs.by_id(id).filter(|job| job.is_live()).map(|job| job.key).ok_or(Rejection::CannotUpdate)?;
+        let key = self.current_run(id).ok_or(Rejection::CannotUpdate)?;
         let fingerprint = self.fingerprint(data.as_ref());
         let job = self.known_mut(key);
         job.fingerprint = fingerprint;
         job.data = Blob::from(data);
         self.dirty.job_data(key);
         Ok(Reply::Ok)
+    }
+
+    /// The live job of that id; of a repeating job that has completed, the run that waits now (protocol-core.md 8.2).
+    fn current_run(&self, id: &JobId) -> Option<JobKey> {
+        let mut job = self.jobs.by_id(id)?;
+        // Each run has a higher generation than the one before, so this ends.
+        while let Some(next) = job.rare().and_then(|rare| rare.next_run).filter(|_| !job.is_live()) {
+            job = self.jobs.get(next)?;
+        }
+        job.is_live().then_some(job.key)
     }
 
     pub(crate) fn change_priority(

@@ -251,7 +251,10 @@ impl Engine {
             self.remember_completed(key, id);
         }
         if let Some(next) = next {
-            self.admit_repeat(now, &next, effects);
+            let next = self.admit_repeat(now, &next, effects);
+            if let Some(job) = self.jobs.get_mut(key) {
+                job.rare_mut().next_run = Some(next);
+            }
         }
         while self.completed.len() > self.config.completed_max {
             let oldest = self.completed.first().expect("more than the bound are there").1;

@@ -128,6 +128,9 @@ pub struct RareState {
     /// keepLastIfActive: the add that follows when this job ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_next: Option<StoredNext>,
+    /// The run that followed the completion of a repeating job.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next_run: Option<JobKey>,
     /// Log lines, newest last, at most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub logs: Vec<LogLine>,

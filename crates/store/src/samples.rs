@@ -187,6 +187,7 @@ fn full_extra(follower: Arc<NewJob>) -> Extra {
         unresolved: vec![JobId::parse("a")],
         parked_by_worker: true,
         stored_next: Some(StoredNext { spec: follower, data: Some(bytes("next")) }),
+        next_run: Some(JobKey(7)),
         logs: vec![LogLine { at: Timestamp(8), level: "info".into(), message: "m".into() }],
         late_token: Some(LockToken(1)),
         timed_out: vec![LockToken(2)],

@@ -174,4 +174,16 @@ fn a_repeating_job_makes_its_next_run_after_each_completion() {
         }
     }
     assert_eq!(runs, [0, 1, 2], "a limit of two successors is three executions");
+    // New data of a run that is over are the next one's.
+    let mut bench = Bench::new();
+    let first = bench.push(json!({"repeat": {"every": 50}, "data": 1}));
+    bench.pull(json!({}));
+    bench.ok(&json!({"cmd": "ACK", "id": first}));
+    let (second, _) = bench.at(50).pull(json!({}));
+    bench.ok(&json!({"cmd": "ACK", "id": second}));
+    bench.ok(&json!({"cmd": "Update", "id": first, "data": 2}));
+    let data = |bench: &mut Bench, id: &str| bench.job(id)["data"].clone();
+    assert_eq!((data(&mut bench, &first), data(&mut bench, &second)), (json!(1), json!(1)));
+    let (third, _) = bench.at(100).pull(json!({}));
+    assert_eq!(data(&mut bench, &third), 2);
 }
