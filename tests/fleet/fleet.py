@@ -156,6 +156,10 @@ class Fleet:
         self.states = {one: answer["state"] for one, answer in zip(self.ids, asked[0])}
         self.results = {one: answer.get("result") for one, answer in zip(self.ids, asked[1])}
 
+    def timeline(self, job):
+        """What the broker remembers of a job's life."""
+        return self.wire.call("GetJob", id=job)["job"]["timeline"]
+
     def figures(self):
         leases = [lease for some in self.ledger.jobs.values() for lease in some]
         outcomes = Counter(

@@ -68,12 +68,17 @@ def ended_once(fleet):
 def right_end(fleet):
     """a job that always throws has failed, and any other only when its leases expired too often"""
     for one, data in zip(fleet.ids, fleet.data):
-        # A restart counts the attempts that it interrupted, as an expiry does.
-        expired = sum(lease.expired() or lease.died() is not None for lease in fleet.ledger.jobs[one])
-        doomed = data.get("fatal") or data.get("fails", 0) >= ATTEMPTS
-        given_up = expired >= STALLS or expired + data.get("fails", 0) >= ATTEMPTS
         failed = fleet.states[one] == "failed"
-        assert failed if doomed else (not failed or given_up), (data, fleet.states[one], expired)
+        if data.get("fatal") or data.get("fails", 0) >= ATTEMPTS:
+            assert failed, (one, data)
+        elif failed:
+            # A restart counts the attempts that it interrupted, as an expiry does. It also counts those that nobody saw:
+            # given out, but the broker was killed before its answer left.
+            leases, timeline = fleet.ledger.jobs[one], fleet.timeline(one)
+            unseen = sum(entry["state"] == "active" for entry in timeline) - len(leases)
+            lost = unseen + sum(lease.cost_an_attempt() for lease in leases)
+            assert unseen == 0 or (unseen > 0 and fleet.ledger.deaths), (one, unseen, timeline)
+            assert lost >= STALLS or lost + data.get("fails", 0) >= ATTEMPTS, (one, data, lost, unseen, timeline)
 
 
 @checks

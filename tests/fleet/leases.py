@@ -42,6 +42,11 @@ class Lease:
         """Whether nothing but its expiry can have ended it."""
         return self.settled() is False and self.died() is None and (bool(self.renewed()) or self.connection.ended is None)
 
+    def cost_an_attempt(self):
+        """Whether it can have ended in a way that counts: by expiry or the broker's death, and not by a release."""
+        renewed = any(done is not False for _, done in self.renewals)
+        return self.settled() is not True and (self.died() is not None or renewed or self.connection.ended is None)
+
     def earliest_end(self):
         return self.died() or self._end_by_itself()
 
