@@ -48,7 +48,7 @@ STAGES = [
         python("tests/sdk/rust/conformance.py"),
         python("tests/sdk/rust/suite.py"),
     ], ["build"]),
-    ("crossing", [python("tests/fleet/test_crossing.py"), python("tests/fleet/test_secure.py")], ["build", "sdk-rust"]),
+    ("crossing", [python("tests/fleet/test_crossing.py"), python("tests/fleet/test_secure.py"), python("tests/fleet/test_restart.py")], ["build", "sdk-rust"]),
     ("fleet", [python("tests/fleet/test_fleet.py"), python("tests/fleet/test_fleet.py", "--jobs", "6000", "--broker-kills", "3")], ["build", "sdk-rust"]),
     ("readme", [python("tests/readme.py")], ["build"]),
     ("kill", [python("tests/kill/test_kill.py")], ["build"]),

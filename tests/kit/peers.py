@@ -9,7 +9,7 @@ appends to a file of its own, a JSON line for each start and each end of a run:
 Times are milliseconds since the epoch, the lease's by the broker's clock and `t` by the program's. What a run does is in
 the job's data: `ms` how long it takes, `fails` how many attempts throw, `fatal` throw for good, `echo` comes back in the
 result, which is `{"by", "at", "echo"}`. The environment names a file of certificates, `PEER_CA`, for TLS, and a token,
-`PEER_TOKEN`.
+`PEER_TOKEN`. The npm program can also listen, and then appends `{"what": "heard", "by", "job"}` for each completed job.
 """
 import json
 import os
@@ -43,9 +43,9 @@ def add(language, port, queue, jobs, env=()):
 class PeerWorker:
     """A running worker program."""
 
-    def __init__(self, language, port, queue, folder, name, env=(), **options):
+    def __init__(self, language, port, queue, folder, name, env=(), role="work", **options):
         self.language, self.name, self.path = language, name, os.path.join(folder, f"{name}.jsonl")
-        command = [*PROGRAMS[language], "work", str(port), queue, self.path, name, json.dumps({**OPTIONS, **options})]
+        command = [*PROGRAMS[language], role, str(port), queue, self.path, name, json.dumps({**OPTIONS, **options})]
         # What a client prints about a connection that the test has cut is of no interest.
         self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                         env={**os.environ, **dict(env)})

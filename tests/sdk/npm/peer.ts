@@ -1,9 +1,10 @@
-// One npm program among those that share a queue: adds jobs, or works them, through the official client.
+// One npm program among those that share a queue: adds jobs, works them, or listens, through the official client.
 //
 //     bun peer.ts add PORT QUEUE                       reads a JSON list of {name, data} and answers with {id, result} for each
 //     bun peer.ts work PORT QUEUE FILE NAME OPTIONS    works until its input ends; the file is told of in tests/kit/peers.py
+//     bun peer.ts listen PORT QUEUE FILE NAME OPTIONS  the same for what `QueueEvents` hears of completed jobs
 import { openSync, writeSync } from 'node:fs';
-import { Queue, UnrecoverableError, Worker } from 'bunqueue/client';
+import { Queue, QueueEvents, UnrecoverableError, Worker } from 'bunqueue/client';
 import type { Job } from 'bunqueue/client';
 
 interface Data {
@@ -13,7 +14,7 @@ interface Data {
   echo?: unknown;
 }
 
-const [role, port, name, path, own, options] = process.argv.slice(2) as [string, string, string, string, string, string];
+const [role, port, name, path, own, options] = process.argv.slice(2) as ['add' | 'work' | 'listen', string, string, string, string, string];
 const { PEER_CA: caFile, PEER_TOKEN: token } = process.env;
 const connection = { host: '127.0.0.1', port: Number(port), token, tls: caFile ? { caFile } : undefined };
 
@@ -51,5 +52,14 @@ async function work() {
   await worker.close();
 }
 
-await (role === 'add' ? add() : work());
+async function listen() {
+  const file = openSync(path, 'a');
+  const events = new QueueEvents(name, { connection });
+  events.on('error', () => {});
+  events.on('completed', ({ jobId }) => writeSync(file, `${JSON.stringify({ what: 'heard', by: own, job: jobId })}\n`));
+  await Bun.stdin.text();
+  events.close();
+}
+
+await { add, work, listen }[role]();
 process.exit(0);
