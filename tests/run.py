@@ -56,6 +56,7 @@ STAGES = [
     ("bad-start", [python("tests/badinput/test_start.py")], ["build"]),
     ("bad-door", [python("tests/badinput/test_door.py")], ["build"]),
     ("browser", [python("tests/browser/test_browser.py")], ["build"]),
+    ("playground", [python("tests/browser/test_playground.py")], ["build"]),
     ("sentences", [python("tests/browser/test_sentences.py")], ["build"]),
     ("window", [python("tests/window/test_window.py")], ["build"]),
 ]

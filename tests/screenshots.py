@@ -92,7 +92,18 @@ def rounds(browser, broker):
             page.wait_for_timeout(500)
             for name, route in screens.items():
                 shoot(page, f"{broker.url}/#/{route}", name, size, theme)
+            played(page, broker, size, theme)
             context.close()
+
+
+def played(page, broker, size, theme):
+    """The playground with a scenario that has been played."""
+    place = f"{broker.url}/#/playground?s=latest-settings-win"
+    page.goto(place)
+    page.get_by_test_id("playground.speed").select_option("5")
+    page.get_by_test_id("playground.run").click()
+    page.get_by_text("Run again").wait_for()
+    shoot(page, place, "playground", size, theme)
 
 
 def main():

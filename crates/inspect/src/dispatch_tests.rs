@@ -267,3 +267,28 @@ fn a_draft_sent_unchanged_repeats_the_add_it_was_made_from() {
     assert_eq!(both[1]["row"]["replayOf"], json!(1));
     assert_eq!(bench.refused(json!({ "type": "draft", "seq": 9 })).code, FailureCode::NotFound);
 }
+
+#[test]
+fn the_playground_needs_no_broker() {
+    let closed = Closed {
+        message: "The data file is in use.".to_owned(),
+        addr: "127.0.0.1:6789".parse().unwrap(),
+        data_file: "onceover.db".to_owned(),
+        at: 0,
+    };
+    let inspector = Inspector::closed(closed);
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let ask = |request| runtime.block_on(inspector.call(request)).unwrap();
+    let scenarios = ask(json!({ "type": "scenarios" }));
+    assert_eq!(scenarios["scenarios"].as_array().unwrap().len(), 8);
+    ask(json!({ "type": "playground", "session": "w", "act": { "do": "load", "scenario": scenarios["scenarios"][3] } }));
+    for _ in 0..100 {
+        ask(json!({ "type": "playground", "session": "w", "act": { "do": "step" } }));
+    }
+    let view = ask(json!({ "type": "playground", "session": "w", "act": { "do": "look" } }));
+    assert_eq!(view["clock"], "done");
+    assert_eq!(view["run"]["lanes"][1]["figures"]["ran"], "v4 ran last: the newest data. v2 and v3 did not run.");
+    let bad = json!({ "type": "playground", "session": "w", "act": { "do": "jump" } });
+    let failure = runtime.block_on(inspector.call(bad)).unwrap_err();
+    assert!(failure.message.starts_with("act: unknown variant `jump`"), "{}", failure.message);
+}

@@ -4,7 +4,21 @@ import type { LaneAdd } from '../bindings/LaneAdd';
 import type { LaneJob } from '../bindings/LaneJob';
 import type { LaneKey } from '../bindings/LaneKey';
 import { playLane, playRun } from '../test/playground';
-import { ADDS_PX, JOBS_PX, LANE_PX, axisOf, domainOf, jobText, keyText, packed, pictureOf, thingsOf } from './layout';
+import {
+  ADDS_PX,
+  axisOf,
+  domainOf,
+  JOBS_PX,
+  jobText,
+  keyText,
+  labelled,
+  LANE_PX,
+  packed,
+  pictureOf,
+  steady,
+  thingsOf,
+  widthOf,
+} from './layout';
 
 const DOMAIN = { from: 0, to: 4_000 };
 const job = (from: number, to: number | null, more: Partial<LaneJob> = {}): LaneJob => ({
@@ -37,7 +51,7 @@ const key = (from: number, to: number | null, more: Partial<LaneKey> = {}): Lane
   ...more,
 });
 /** 400 px for 4 s, and 8 px free at each edge. */
-const draw = (lane: Parameters<typeof playLane>[0], t = 4_000) => pictureOf(playLane(lane), DOMAIN, 416, t);
+const draw = (lane: Parameters<typeof playLane>[0]) => pictureOf(playLane(lane), DOMAIN, 416);
 
 it('puts times on pixels', () => {
   const { bars, marks } = draw({ jobs: [job(1_000, 3_000)], adds: [add(1_000)] });
@@ -45,9 +59,10 @@ it('puts times on pixels', () => {
   expect(marks[0]).toMatchObject({ x: 108, level: 0, chip: 'created' });
 });
 
-it('an open job grows with the clock', () => {
-  expect(draw({ jobs: [job(1_000, null)] }, 1_500).bars[0]).toMatchObject({ x: 108, w: 50, end: null });
-  expect(draw({ jobs: [job(1_000, null)] }, 2_500).bars[0]).toMatchObject({ x: 108, w: 150, end: null });
+it('an open job reaches to the present moment', () => {
+  const [bar] = draw({ jobs: [job(1_000, null)] }).bars;
+  expect(bar).toMatchObject({ x: 108, w: null, end: null, parts: [{ x: 108, w: null, kind: 'active' }] });
+  expect([108, 158, 258].map((now) => widthOf(bar!, now))).toEqual([3, 50, 150]);
 });
 
 it('jobs at the same time have rows of their own, within the room for them', () => {
@@ -73,10 +88,12 @@ it('jobs one after another share a row', () => {
 
 it('a lost worker shows within the active stretch', () => {
   const lost = job(0, 2_000, { spans: [{ state: 'active', from: 0, to: 2_000, workerGone: 500 }] });
+  const open = job(0, null, { spans: [{ state: 'active', from: 0, to: null, workerGone: 500 }] });
   expect(draw({ jobs: [lost] }).bars[0]!.parts).toEqual([
     { x: 8, w: 50, kind: 'active' },
     { x: 58, w: 150, kind: 'lost' },
   ]);
+  expect(draw({ jobs: [open] }).bars[0]!.parts[1]).toEqual({ x: 58, w: null, kind: 'lost' });
 });
 
 it('the label stands where it can be read, or not at all', () => {
@@ -84,10 +101,13 @@ it('the label stands where it can be read, or not at all', () => {
     { state: 'waiting', from: 0, to: 100, workerGone: null },
     { state: 'active', from: 100, to: 2_000, workerGone: null },
   ];
-  expect(draw({ jobs: [job(0, 2_000, { spans })] }).bars[0]!.labelled).toMatchObject({ x: 18, kind: 'active' });
-  expect(draw({ jobs: [job(0, 100)] }).bars[0]!.labelled).toBeNull();
+  const bars = (jobs: LaneJob[]) => draw({ jobs }).bars;
+  expect(labelled(bars([job(0, 2_000, { spans })])[0]!, 400)).toMatchObject({ x: 18, kind: 'active' });
+  expect(labelled(bars([job(0, 100)])[0]!, 400)).toBeUndefined();
+  const [open] = bars([job(0, null)]);
+  expect([20, 40].map((now) => labelled(open!, now)?.kind)).toEqual([undefined, 'active']);
   const many = Array.from({ length: 9 }, () => job(0, 3_000));
-  expect(draw({ jobs: many }).bars.every((bar) => bar.labelled === null)).toBe(true);
+  expect(bars(many).every((bar) => labelled(bar, 400) === undefined)).toBe(true);
 });
 
 it('icons of adds never cover each other', () => {
@@ -96,8 +116,8 @@ it('icons of adds never cover each other', () => {
 });
 
 it('a band shows how long its owner is gone, and what is left of its window', () => {
-  const [band] = draw({ keys: [key(1_000, null, { until: 3_500, ownerEnded: 1_500 })] }, 2_000).bands;
-  expect(band).toMatchObject({ x: 108, w: 100, idle: { x: 158, w: 50 }, tail: { x: 208, w: 150 } });
+  const [band] = draw({ keys: [key(1_000, null, { until: 3_500, ownerEnded: 1_500 })] }).bands;
+  expect(band).toMatchObject({ x: 108, w: null, idle: { x: 158, w: null }, until: 358 });
   expect(band!.y + band!.h).toBeLessThanOrEqual(LANE_PX);
 });
 
@@ -152,6 +172,15 @@ it('things come in order of time, the add before what it made', () => {
     'add1',
     'job1',
   ]);
+});
+
+it('draws only what is new', () => {
+  const before = draw({ jobs: [job(0, 500), job(600, null)], adds: [add(0)] });
+  const after = steady(before, draw({ jobs: [job(0, 500), job(600, 900), job(950, null)], adds: [add(0), add(950)] }));
+  expect(after.bars[0]).toBe(before.bars[0]);
+  expect(after.marks[0]).toBe(before.marks[0]);
+  expect(after.bars[1]).toMatchObject({ end: 'completed', w: 30 });
+  expect([after.bars.length, after.marks.length]).toEqual([3, 2]);
 });
 
 it('says what a bar and a band mean', () => {

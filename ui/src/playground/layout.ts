@@ -1,10 +1,12 @@
 // Where things stand in a lane's picture: time to pixels, jobs to rows, marks that would cover each other to levels.
 // Pure functions. What is drawn is what the broker's run says; nothing is decided here.
 import type { Chip } from '../bindings/Chip';
+import type { Decision } from '../bindings/Decision';
 import type { JobState } from '../bindings/JobState';
 import type { LaneEnding } from '../bindings/LaneEnding';
 import type { LaneJob } from '../bindings/LaneJob';
 import type { LaneKey } from '../bindings/LaneKey';
+import type { LaneSpan } from '../bindings/LaneSpan';
 import type { LaneView } from '../bindings/LaneView';
 import type { PlayRun } from '../bindings/PlayRun';
 import { shortId, visible } from '../lib/format';
@@ -26,6 +28,7 @@ const ROW_MAX_PX = 18;
 const BAR_MIN_PX = 3;
 const GAP_PX = 2;
 const EDGE_PX = 8;
+const BAND_ROWS = 3;
 /** Room that a label needs. */
 const LABEL_W_PX = 20;
 const LABEL_H_PX = 11;
@@ -74,22 +77,23 @@ export function scale(domain: Domain, width: number): (t: number) => number {
   return (t) => EDGE_PX + Math.max(0, Math.min(width - 2 * EDGE_PX, (t - domain.from) * perMs));
 }
 
-export interface BarPart {
+/** A stretch of the picture. One that is still open has no width: it reaches to the present moment. */
+export interface Stretch {
   x: number;
-  w: number;
+  w: number | null;
+}
+
+export interface BarPart extends Stretch {
   /** `lost` = active, but its worker is gone. */
   kind: JobState | 'lost';
 }
 
-export interface Bar {
+export interface Bar extends Stretch {
   job: number;
-  x: number;
-  w: number;
+  v: number;
   y: number;
   h: number;
   label: string;
-  /** The part with room for the label; null when none has. */
-  labelled: BarPart | null;
   parts: BarPart[];
   end: LaneEnding | null;
 }
@@ -97,22 +101,20 @@ export interface Bar {
 export interface Mark {
   add: number;
   x: number;
+  decision: Decision;
   chip: Chip;
-  warn: boolean;
   /** 0 at the bottom; null where there is no room for an icon. */
   level: number | null;
 }
 
-export interface Band {
+export interface Band extends Stretch {
   key: number;
-  x: number;
-  w: number;
   y: number;
   h: number;
-  /** Where its owner ended, within the band. */
-  idle: { x: number; w: number } | null;
-  /** What is left of its window. */
-  tail: { x: number; w: number } | null;
+  /** Where its owner has ended, within the band. */
+  idle: Stretch | null;
+  /** Where its window ends, while it is held. */
+  until: number | null;
 }
 
 export interface Picture {
@@ -121,56 +123,80 @@ export interface Picture {
   bands: Band[];
 }
 
-export function pictureOf(lane: LaneView, domain: Domain, width: number, t: number): Picture {
+/** The width of a stretch when the clock stands at `now`, in px. */
+export function widthOf(stretch: Stretch, now: number): number {
+  return stretch.w ?? Math.max(BAR_MIN_PX, now - stretch.x);
+}
+
+/** The part of a bar where its label can be read: the first with room, since the eye starts at the left. */
+export function labelled(bar: Bar, now: number): BarPart | undefined {
+  return bar.h < LABEL_H_PX ? undefined : bar.parts.find((part) => widthOf(part, now) >= LABEL_W_PX);
+}
+
+/** The whole picture, but for what the moment changes. */
+export function pictureOf(lane: LaneView, domain: Domain, width: number): Picture {
   const at = scale(domain, width);
   return {
-    bars: barsOf(lane.jobs, at, domain, t),
+    bars: barsOf(lane.jobs, at, domain),
     marks: marksOf(lane, at, domain),
-    bands: bandsOf(lane.keys, at, domain, t),
+    bands: bandsOf(lane.keys, at, domain),
   };
 }
 
-function barsOf(jobs: LaneJob[], at: (t: number) => number, domain: Domain, t: number): Bar[] {
-  const bars: Bar[] = [];
-  const placed = jobs.map((job, index) => ({ job, index, from: job.spans[0]?.from ?? t, to: job.end?.t ?? t }));
-  const shown = placed.filter((it) => it.to >= domain.from);
-  const rows = packed(shown.map((it) => ({ x: at(it.from), w: Math.max(BAR_MIN_PX, at(it.to) - at(it.from)) })));
+/** The new picture, with everything that looks as before taken from the old one, so that only news are drawn. */
+export function steady(before: Picture | undefined, picture: Picture): Picture {
+  if (!before) return picture;
+  const keep = <T>(old: T[], fresh: T[]) =>
+    fresh.map((one, i) => (old[i] !== undefined && same(old[i], one) ? old[i] : one));
+  return {
+    bars: keep(before.bars, picture.bars),
+    marks: keep(before.marks, picture.marks),
+    bands: keep(before.bands, picture.bands),
+  };
+}
+
+function same(a: unknown, b: unknown): boolean {
+  if (a === b) return true;
+  if (typeof a !== 'object' || typeof b !== 'object' || a === null || b === null) return false;
+  const [left, right] = [Object.entries(a), b as Record<string, unknown>];
+  return left.length === Object.keys(b).length && left.every(([name, value]) => same(value, right[name]));
+}
+
+function stretch(at: (t: number) => number, from: number, to: number | null, min = BAR_MIN_PX): Stretch {
+  return { x: at(from), w: to === null ? null : Math.max(min, at(to) - at(from)) };
+}
+
+function barsOf(jobs: LaneJob[], at: (t: number) => number, domain: Domain): Bar[] {
+  const shown = jobs
+    .map((job, index) => ({ job, index, place: stretch(at, job.spans[0]?.from ?? 0, job.end?.t ?? null) }))
+    .filter(({ job }) => job.end === null || job.end.t >= domain.from);
+  const rows = packed(shown.map(({ place }) => place));
   const height = Math.min(ROW_MAX_PX, JOBS_PX / Math.max(1, rows.count));
-  shown.forEach(({ job, index, from, to }, n) => {
-    const w = Math.max(BAR_MIN_PX, at(to) - at(from));
-    const parts = job.spans.flatMap((span) => partsOf(span.state, span.from, span.to ?? t, span.workerGone, at));
-    const y = ADDS_PX + rows.of[n]! * height;
-    const h = height - GAP_PX;
-    // The first part in which it can be read; the eye starts at the left.
-    const labelled = (h >= LABEL_H_PX && parts.find((part) => part.w >= LABEL_W_PX)) || null;
-    bars.push({
-      job: index,
-      x: at(from),
-      w,
-      y,
-      h,
-      label: `v${job.v}`,
-      labelled,
-      parts,
-      end: job.end?.how ?? null,
-    });
-  });
-  return bars;
+  return shown.map(({ job, index, place }, n) => ({
+    ...place,
+    job: index,
+    v: job.v,
+    y: ADDS_PX + rows.of[n]! * height,
+    h: height - GAP_PX,
+    label: `v${job.v}`,
+    parts: job.spans.flatMap((span) => partsOf(span, at)),
+    end: job.end?.how ?? null,
+  }));
 }
 
-function partsOf(state: JobState, from: number, to: number, gone: number | null, at: (t: number) => number): BarPart[] {
-  const part = (a: number, b: number, kind: BarPart['kind']) => ({ x: at(a), w: Math.max(1, at(b) - at(a)), kind });
-  if (gone === null) return [part(from, to, state)];
-  return [part(from, gone, state), part(gone, to, 'lost')];
+function partsOf({ state, from, to, workerGone }: LaneSpan, at: (t: number) => number): BarPart[] {
+  const part = (a: number, b: number | null, kind: BarPart['kind']) => ({ ...stretch(at, a, b, 1), kind });
+  if (workerGone === null) return [part(from, to, state)];
+  return [part(from, workerGone, state), part(workerGone, to, 'lost')];
 }
 
-/** Puts each stretch into the first row in which it touches no other. */
-export function packed(stretches: { x: number; w: number }[]): { of: number[]; count: number } {
+/** Puts each stretch into the first row in which it touches no other; an open one keeps its row to itself. */
+export function packed(stretches: Stretch[]): { of: number[]; count: number } {
   const ends: number[] = [];
   const of = stretches.map(({ x, w }) => {
     const free = ends.findIndex((end) => end + GAP_PX <= x);
     const row = free === -1 ? ends.length : free;
-    ends[row] = x + w;
+    ends[row] = w === null ? Infinity : x + w;
     return row;
   });
   return { of, count: ends.length };
@@ -183,28 +209,33 @@ function marksOf(lane: LaneView, at: (t: number) => number, domain: Domain): Mar
     const x = at(add.t);
     const level = last.findIndex((before) => x - before >= MARK_PX);
     if (level !== -1) last[level] = x;
-    return [{ add: index, x, chip: add.chip, warn: add.warn, level: level === -1 ? null : level }];
+    return [{ add: index, x, decision: add.decision, chip: add.chip, level: level === -1 ? null : level }];
   });
 }
 
-function bandsOf(keys: LaneKey[], at: (t: number) => number, domain: Domain, t: number): Band[] {
-  const shown = keys.map((key, index) => ({ key, index })).filter(({ key }) => (key.to ?? t) >= domain.from);
-  const stretch = (key: LaneKey) => ({
-    x: at(key.from),
-    w: Math.max(BAR_MIN_PX, at(key.to ?? t) - at(key.from) - (key.to === null ? 0 : 1)),
-  });
-  // A band that follows another of the same key touches it; only different keys at once need rows.
+function bandsOf(keys: LaneKey[], at: (t: number) => number, domain: Domain): Band[] {
+  const shown = keys
+    .map((key, index) => ({ key, index }))
+    .filter(({ key }) => key.to === null || key.to >= domain.from);
+  // One px is left between two holdings of the same key, so that a change of hands shows.
+  const place = ({ from, to }: LaneKey) => {
+    const { x, w } = stretch(at, from, to);
+    return { x, w: w === null ? null : Math.max(BAR_MIN_PX, w - 1) };
+  };
   const names = [...new Set(shown.map(({ key }) => `${key.queue}\n${key.key}`))];
-  const overlap = names.length > 1 && packed(shown.map(({ key }) => stretch(key))).count > 1;
-  const height = KEYS_PX / (overlap ? Math.min(names.length, 3) : 1);
+  // Holdings of one key follow each other; only different keys at once need lines of their own.
+  const overlap = names.length > 1 && packed(shown.map(({ key }) => place(key))).count > 1;
+  const height = KEYS_PX / (overlap ? Math.min(names.length, BAND_ROWS) : 1);
   return shown.map(({ key, index }) => {
-    const { x, w } = stretch(key);
-    const row = overlap ? names.indexOf(`${key.queue}\n${key.key}`) % 3 : 0;
-    const end = key.to ?? t;
-    const between = (from: number, to: number) => (to > from ? { x: at(from), w: at(to) - at(from) } : null);
-    const idle = key.ownerEnded === null ? null : between(key.ownerEnded, end);
-    const tail = key.to === null && key.until !== null ? between(t, key.until) : null;
-    return { key: index, x, w, y: LANE_PX - KEYS_PX + row * height, h: Math.min(9, height - 1), idle, tail };
+    const row = overlap ? names.indexOf(`${key.queue}\n${key.key}`) % BAND_ROWS : 0;
+    return {
+      ...place(key),
+      key: index,
+      y: LANE_PX - KEYS_PX + row * height,
+      h: Math.min(9, height - 1),
+      idle: key.ownerEnded === null ? null : stretch(at, key.ownerEnded, key.to, 0),
+      until: key.to === null && key.until !== null ? at(key.until) : null,
+    };
   });
 }
 

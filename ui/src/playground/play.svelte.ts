@@ -16,6 +16,8 @@ const LOOK_MS = 100;
 const RETRY_MS = 1_000;
 /** The picture runs ahead of the last answer by this much at most, in ms. */
 const AHEAD_MS = 250;
+/** Pause between two pictures, in ms. Twenty a second look smooth and leave the window its time. */
+const FRAME_MS = 50;
 const NAME_KEY = 'onceover.playground';
 
 export type LaneChoice = number | null;
@@ -32,6 +34,8 @@ class Play {
   trouble = $state<string | null>(null);
 
   private queue: Promise<unknown> = Promise.resolve();
+  /** Requests that have no answer yet. */
+  private waiting = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private frame = 0;
   private answeredAt = 0;
@@ -55,6 +59,7 @@ class Play {
 
   /** One thing after another, so that answers come in order. True when it was done. */
   act(act: PlaygroundAct): Promise<boolean> {
+    this.waiting += 1;
     const done = this.queue.then(() => this.ask(act));
     this.queue = done;
     return done;
@@ -100,17 +105,21 @@ class Play {
   private async ask(act: PlaygroundAct): Promise<boolean> {
     clearTimeout(this.timer);
     try {
-      this.take(await theHost().rpc({ type: 'playground', session: sessionName(), act }));
+      const view = await theHost().rpc({ type: 'playground', session: sessionName(), act });
+      this.waiting -= 1;
+      // While a key is held down, the answers between need not be drawn one by one.
+      if (this.waiting === 0 || performance.now() - this.answeredAt >= LOOK_MS) this.take(view);
       this.trouble = null;
       if (this.scenarios.length === 0) void this.loadScenarios();
       if (this.isRunning) this.later(LOOK_MS);
       return true;
     } catch (reason) {
+      this.waiting -= 1;
       const text = reason instanceof Error ? reason.message : String(reason);
       const refused = reason instanceof HostError && reason.code === 'badRequest';
       if (act.do !== 'look') toasts.error(text);
       if (!refused) this.trouble = text;
-      if (!refused || this.isRunning) this.later(refused ? LOOK_MS : RETRY_MS);
+      this.later(refused ? LOOK_MS : RETRY_MS);
       return false;
     }
   }
@@ -122,23 +131,49 @@ class Play {
 
   private take(view: PlaygroundView): void {
     this.view = view;
-    if (view.run) this.run = view.run;
+    if (view.run) this.run = this.run ? keepKnown(this.run, view.run) : view.run;
     this.answeredAt = performance.now();
     cancelAnimationFrame(this.frame);
-    this.t = view.tMs;
+    // The picture may be ahead of the answer by its way here; it waits then, and does not go back.
+    const ahead = this.t - view.tMs;
+    if (view.clock !== 'running' || ahead < 0 || ahead > AHEAD_MS * view.speed) this.t = view.tMs;
     if (view.clock === 'running' && !matchMedia('(prefers-reduced-motion: reduce)').matches) this.animate();
   }
 
-  private animate(): void {
-    this.frame = requestAnimationFrame(() => {
+  private animate(drawnAt = 0): void {
+    this.frame = requestAnimationFrame((now) => {
       const view = this.view;
       if (!this.open || view?.clock !== 'running') return;
+      if (now - drawnAt < FRAME_MS) {
+        this.animate(drawnAt);
+        return;
+      }
       const ahead = Math.min(performance.now() - this.answeredAt, AHEAD_MS) * view.speed;
       const end = this.run?.scenario.lengthMs || Infinity;
       this.t = Math.max(this.t, Math.min(view.tMs + ahead, Math.max(end, view.tMs)));
-      this.animate();
+      this.animate(now);
     });
   }
+}
+
+/** What was said already stays the same object, so that only what is new is drawn. */
+function keepKnown(before: PlayRun, run: PlayRun): PlayRun {
+  const keep = <T extends { t: number }>(old: T[], fresh: T[], same: (a: T, b: T) => boolean) =>
+    fresh.map((one, i) => (old[i] && old[i].t === one.t && same(old[i], one) ? old[i] : one));
+  const known = new Map(before.lines.map((line) => [line.n, line]));
+  const lines = run.lines.map((line) => {
+    const old = known.get(line.n);
+    return old && old.t === line.t && old.lane === line.lane && old.text === line.text ? old : line;
+  });
+  const lanes = run.lanes.map((lane, i) => {
+    const adds = keep(
+      before.lanes[i]?.adds ?? [],
+      lane.adds,
+      (a, b) => a.why === b.why && a.v === b.v && a.chip === b.chip,
+    );
+    return { ...lane, adds };
+  });
+  return { ...run, lines, lanes };
 }
 
 export const play = new Play();

@@ -17,6 +17,7 @@ use onceover_engine::names::{ConnId, JobId, JobKey, Origin};
 use onceover_engine::reply::{Delivered, Reply};
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::{Engine, EngineConfig};
+use onceover_wire::canonical::canonical_hash;
 use std::sync::Arc;
 
 /// How often a worker says that it is alive; at least twice in a lease.
@@ -302,7 +303,7 @@ fn job(lane: &LaneSpec, queue: &str, key: &str, data: &Payload) -> NewJob {
 fn dedup(lane: &LaneSpec, key: &str, data: &Payload) -> DedupRequest {
     let strategy = lane.strategy;
     let from_hash = strategy == LaneStrategy::Hash;
-    let hash = from_hash.then(|| onceover_broker::canonical_hash(data).ok()).flatten();
+    let hash = from_hash.then(|| canonical_hash(data).ok()).flatten();
     DedupRequest {
         key: Arc::from(hash.as_deref().unwrap_or(key)),
         from_hash,
