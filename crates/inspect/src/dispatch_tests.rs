@@ -281,7 +281,9 @@ fn the_playground_needs_no_broker() {
     let ask = |request| runtime.block_on(inspector.call(request)).unwrap();
     let scenarios = ask(json!({ "type": "scenarios" }));
     assert_eq!(scenarios["scenarios"].as_array().unwrap().len(), 8);
-    ask(json!({ "type": "playground", "session": "w", "act": { "do": "load", "scenario": scenarios["scenarios"][3] } }));
+    ask(
+        json!({ "type": "playground", "session": "w", "act": { "do": "load", "scenario": scenarios["scenarios"][3] } }),
+    );
     for _ in 0..100 {
         ask(json!({ "type": "playground", "session": "w", "act": { "do": "step" } }));
     }
