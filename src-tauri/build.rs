@@ -15,7 +15,7 @@ fn main() {
     println!("cargo:rerun-if-changed=ui/dist");
     println!("cargo:rerun-if-changed=src-tauri/capabilities");
     println!("cargo:rerun-if-changed=src-tauri/icons");
-    let commands = tauri_build::AppManifest::new().commands(&["rpc", "subscribe"]);
+    let commands = tauri_build::AppManifest::new().commands(&["rpc", "subscribe", "shell"]);
     let attributes = tauri_build::Attributes::new()
         .app_manifest(commands)
         .capabilities_path_pattern("./src-tauri/capabilities/**/*");

@@ -22,6 +22,8 @@ Usage: onceover [FLAGS]
   --dedup-window WHEN  ttl: a deduplication window lasts until its end. until-done: it ends with its job. [ttl]
   --help, --version
 
+What was changed in the window's settings is kept in settings.json beside the data; flags and the environment win over it.
+
 Environment (flags win): TCP_PORT, HOST, BUNQUEUE_DATA_PATH or DATA_PATH (the data file itself), AUTH_TOKENS,
 TLS_CERT_FILE and TLS_KEY_FILE (as --tls-cert and --tls-key), RUST_LOG.
 
@@ -36,7 +38,16 @@ pub enum Action {
     /// Print the version.
     Version,
     /// Open the window on this broker.
-    Run(Box<BrokerConfig>),
+    Run(Box<Start>),
+}
+
+/// What a start was given.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Start {
+    /// The broker's settings.
+    pub config: BrokerConfig,
+    /// Those of them that a flag or the environment gave, by the names that the window's settings have.
+    pub pinned: Vec<&'static str>,
 }
 
 /// The command line or the environment cannot be used.
@@ -101,20 +112,29 @@ pub fn parse(
             _ => return Err(UsageError::Unknown(arg)),
         }
     }
+    let given = [
+        ("host", host.is_some()),
+        ("port", port.is_some()),
+        ("authTokens", !environment.auth_tokens.is_empty()),
+        ("dataFile", folder.is_some() || environment.data_file.is_some()),
+        ("dedupWindow", window.is_some()),
+    ];
+    let pinned = given.into_iter().filter_map(|(name, given)| given.then_some(name)).collect();
     let data = match (folder, environment.data_file) {
         (Some(folder), _) => DataPlace::Folder(folder),
         (None, Some(file)) => DataPlace::File(file),
         (None, None) => DataPlace::Folder(default_data_folder(&lookup).ok_or(UsageError::NoDataFolder)?),
     };
     let defaults = BrokerConfig::new(data);
-    Ok(Action::Run(Box::new(BrokerConfig {
+    let config = BrokerConfig {
         host: host.unwrap_or(defaults.host),
         port: port.unwrap_or(defaults.port),
         auth_tokens: environment.auth_tokens,
         tls: tls_files(tls_cert, tls_key)?,
         dedup_window: window.unwrap_or(defaults.dedup_window),
         ..defaults
-    })))
+    };
+    Ok(Action::Run(Box::new(Start { config, pinned })))
 }
 
 #[cfg(test)]

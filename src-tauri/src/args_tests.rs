@@ -10,7 +10,7 @@ fn parsed(args: &[&str], environment: &[(&str, &str)]) -> Result<Action, UsageEr
 
 fn config(args: &[&str], environment: &[(&str, &str)]) -> BrokerConfig {
     match parsed(args, environment) {
-        Ok(Action::Run(config)) => *config,
+        Ok(Action::Run(start)) => start.config,
         other => panic!("no configuration but {other:?}"),
     }
 }
@@ -34,6 +34,17 @@ fn flags_win_over_the_environment() {
     assert_eq!(unsaid.addr().to_string(), "[::1]:1");
     assert_eq!(unsaid.data, DataPlace::File(PathBuf::from("/f.db")));
     assert_eq!(unsaid.auth_tokens, ["a", "b"]);
+}
+
+#[test]
+fn what_was_said_is_told_apart_from_defaults() {
+    let pinned = |args: &[&str], environment: &[(&str, &str)]| match parsed(args, environment) {
+        Ok(Action::Run(start)) => start.pinned,
+        other => panic!("no start but {other:?}"),
+    };
+    assert_eq!(pinned(&[], &[("HOME", "/h"), ("LOCALAPPDATA", "C:\\h")]), Vec::<&str>::new());
+    let environment = [("HOST", "::1"), ("AUTH_TOKENS", "a")];
+    assert_eq!(pinned(&["--port", "1", "--data", "/d"], &environment), ["host", "port", "authTokens", "dataFile"]);
 }
 
 #[test]

@@ -6,13 +6,16 @@
 mod args;
 mod desk;
 mod display;
+mod kept;
+mod log_tail;
 mod rpc;
+mod shell;
 
-use crate::args::{Action, HELP};
+use crate::args::{Action, HELP, Start};
 use crate::desk::{Desk, OpenError};
+use crate::log_tail::LogTail;
 use onceover_broker::BrokerConfig;
 use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, IsTerminal};
 use std::process::ExitCode;
 use tauri::webview::WebviewWindowBuilder;
 use tauri::{AppHandle, Manager, RunEvent, Runtime, Url};
@@ -31,17 +34,16 @@ pub fn run() -> ExitCode {
     match args::parse(std::env::args().skip(1), |name| std::env::var(name).ok()) {
         Ok(Action::Help) => print(HELP.trim_end()),
         Ok(Action::Version) => print(concat!("onceover ", env!("CARGO_PKG_VERSION"))),
-        Ok(Action::Run(config)) => {
+        Ok(Action::Run(start)) => {
             display::prepare();
-            start_log();
-            open(*config)
+            open(*start, start_log())
         }
         Err(error) => fail(&format!("{error} See --help."), USAGE),
     }
 }
 
-fn open(config: BrokerConfig) -> ExitCode {
-    let single = single_instance(&config);
+fn open(start: Start, log: LogTail) -> ExitCode {
+    let single = single_instance(&start.config);
     let place = tauri_plugin_window_state::Builder::default()
         .with_state_flags(StateFlags::SIZE | StateFlags::POSITION | StateFlags::MAXIMIZED)
         .build();
@@ -49,6 +51,7 @@ fn open(config: BrokerConfig) -> ExitCode {
         // First of all: a second start must end before it touches the data.
         .plugin(single)
         .plugin(place)
+        .on_window_event(shell::on_window_event)
         // Runs when the event loop does, that is after the data was opened below.
         .setup(|app| Ok(open_window(app.handle())?))
         .build(tauri::generate_context!());
@@ -57,7 +60,7 @@ fn open(config: BrokerConfig) -> ExitCode {
         Err(error) => return fail(&format!("cannot start the window: {error}. Is there a display?"), FAILURE),
     };
     // The data is opened here and not before: by now a second start has handed over to the first and ended.
-    let desk = match Desk::open(config) {
+    let desk = match Desk::open(start, log) {
         Ok(desk) => desk,
         Err(OpenError::InUse(error)) => {
             tracing::error!("{error}");
@@ -79,7 +82,9 @@ fn open_window(app: &AppHandle) -> tauri::Result<()> {
     let config = config.expect("tauri.conf.json describes the main window");
     let dev_url = app.config().build.dev_url.clone().filter(|_| tauri::is_dev());
     let window = WebviewWindowBuilder::from_config(app, config)?;
-    window.on_navigation(move |url| is_ours(url, dev_url.as_ref())).build()?;
+    // Not to be seen before the page has its colours: whichever the theme is, no other one flashes up first.
+    let window = window.visible(false).on_navigation(move |url| is_ours(url, dev_url.as_ref())).build()?;
+    shell::show_late(window);
     Ok(())
 }
 
@@ -111,10 +116,14 @@ fn show<R: Runtime>(app: &AppHandle<R>) {
     }
 }
 
-fn start_log() {
+fn start_log() -> LogTail {
     let filter = EnvFilter::try_from_default_env().unwrap_or_else(|_| EnvFilter::new("info"));
-    let colour = io::stderr().is_terminal();
-    tracing_subscriber::fmt().with_env_filter(filter).with_writer(io::stderr).with_ansi(colour).init();
+    let tail = LogTail::default();
+    let writer = tail.clone();
+    tracing_subscriber::fmt().with_env_filter(filter).with_writer(move || writer.writer()).with_ansi(false).init();
+    // A fault's place and reason belong into the report that the window offers.
+    std::panic::set_hook(Box::new(|fault| tracing::error!("{fault}")));
+    tail
 }
 
 fn print(text: &str) -> ExitCode {

@@ -1,6 +1,8 @@
 //! Both commands through Tauri's own dispatch, without a display.
 
 use super::*;
+use crate::args::Start;
+use crate::log_tail::LogTail;
 use onceover_broker::{BrokerConfig, DataPlace};
 use serde_json::json;
 use std::path::PathBuf;
@@ -26,10 +28,14 @@ impl Drop for Folder {
     }
 }
 
+fn started(config: BrokerConfig) -> Start {
+    Start { config, pinned: vec!["port", "dataFile"] }
+}
+
 fn app(place: DataPlace) -> (App<MockRuntime>, WebviewWindow<MockRuntime>) {
     let app = with_commands(mock_builder()).build(mock_context(noop_assets())).unwrap();
     let config = BrokerConfig { port: 0, ..BrokerConfig::new(place) };
-    app.manage(Desk::open(config).unwrap());
+    app.manage(Desk::open(started(config), LogTail::default()).unwrap());
     let window = WebviewWindowBuilder::new(&app, "main", Default::default()).build().unwrap();
     (app, window)
 }
@@ -79,8 +85,59 @@ fn data_that_cannot_be_used_is_told_by_the_window() {
 fn data_of_a_running_broker_is_left_alone() {
     let folder = Folder::new("in-use");
     let config = BrokerConfig { port: 0, ..BrokerConfig::new(DataPlace::Folder(folder.0.clone())) };
-    let first = Desk::open(config.clone()).unwrap();
-    assert!(Desk::open(config.clone()).is_err());
+    let first = Desk::open(started(config.clone()), LogTail::default()).unwrap();
+    assert!(Desk::open(started(config.clone()), LogTail::default()).is_err());
     first.stop();
-    Desk::open(config).unwrap().stop();
+    Desk::open(started(config), LogTail::default()).unwrap().stop();
+}
+
+#[test]
+fn a_broker_that_ended_is_started_again_on_the_same_data() {
+    let folder = Folder::new("restart");
+    let (app, window) = app(DataPlace::Folder(folder.0.clone()));
+    let sent = json!({ "type": "sendAdd", "queue": "q", "jobId": "kept", "dataText": "1" });
+    assert_eq!(invoke(&window, "rpc", json!({ "request": sent })).unwrap()["ok"], true);
+    let restart = json!({ "request": { "type": "restart" } });
+    let desk = app.state::<Desk>();
+    let mut brokers = desk.brokers();
+    brokers.mark_unchanged();
+    let later = json!({ "type": "changeSetting", "change": { "setting": "dedupWindow", "window": "untilDone" } });
+    assert_eq!(invoke(&window, "rpc", json!({ "request": later })).unwrap()["ok"], true);
+    desk.stop();
+    let reply = invoke(&window, "shell", restart).unwrap();
+    assert!(reply["log"].is_array());
+    assert!(brokers.has_changed().unwrap(), "the stream of hints learns of the new broker");
+    let job = invoke(&window, "rpc", json!({ "request": { "type": "job", "id": "kept" } })).unwrap();
+    assert_eq!(job["row"]["state"], "waiting");
+    let settings = invoke(&window, "rpc", json!({ "request": { "type": "settings" } })).unwrap();
+    assert_eq!((&settings["dedupWindow"], &settings["pinned"]), (&json!("untilDone"), &json!(["port", "dataFile"])));
+    desk.stop();
+}
+
+#[test]
+fn closing_is_asked_once_and_not_at_all_without_a_broker() {
+    let folder = Folder::new("closing");
+    let (app, window) = app(DataPlace::Folder(folder.0.clone()));
+    let desk = app.state::<Desk>();
+    assert!(desk.asks_before_closing());
+    assert!(!desk.asks_before_closing(), "a page that does not answer does not keep its window open");
+    invoke(&window, "shell", json!({ "request": { "type": "closing" } })).unwrap();
+    assert!(desk.asks_before_closing());
+    desk.stop();
+    assert!(!desk.asks_before_closing());
+}
+
+#[test]
+fn settings_that_cannot_be_used_are_named_by_the_window() {
+    let folder = Folder::new("bad-settings");
+    std::fs::write(folder.0.join("settings.json"), "{\"port\": \"many\"}").unwrap();
+    let (app, window) = app(DataPlace::Folder(folder.0.clone()));
+    let overview = invoke(&window, "rpc", json!({ "request": { "type": "overview" } })).unwrap();
+    let message = overview["broker"]["message"].as_str().unwrap();
+    assert!(message.contains("settings.json") && message.contains("many"), "{message}");
+    std::fs::remove_file(folder.0.join("settings.json")).unwrap();
+    invoke(&window, "shell", json!({ "request": { "type": "restart" } })).unwrap();
+    let overview = invoke(&window, "rpc", json!({ "request": { "type": "overview" } })).unwrap();
+    assert_eq!(overview["broker"]["state"], "listening");
+    app.state::<Desk>().stop();
 }

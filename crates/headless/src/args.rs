@@ -22,6 +22,7 @@ Usage: onceoverd [FLAGS]
   --port PORT          Port for clients [6789]; 0 = any free one.
   --ui-port PORT       Port of the window in a browser, on 127.0.0.1 only [6790, else any free one]; 0 = any free one.
   --no-ui              No window in a browser.
+  --read-only          The window in a browser may look, but do nothing.
   --data FOLDER        Folder that holds the jobs, in the file onceover.db [the account's data folder].
   --tls-cert FILE      Clients must speak TLS: the certificate, and those that vouch for it, in PEM form.
   --tls-key FILE       Its private key in PEM form.
@@ -59,6 +60,8 @@ pub struct Settings {
     pub broker: BrokerConfig,
     /// The window's door.
     pub ui: Ui,
+    /// Whether the window may only look.
+    pub read_only: bool,
 }
 
 /// The window's door.
@@ -98,6 +101,7 @@ struct Flags {
     port: Option<u16>,
     ui_port: Option<u16>,
     no_ui: bool,
+    read_only: bool,
     data: Option<PathBuf>,
     tls_cert: Option<NamedFile>,
     tls_key: Option<NamedFile>,
@@ -126,11 +130,13 @@ pub fn parse(
             flags.set(flag, &value)?;
             continue;
         }
-        let plain = ["--no-ui", "--help", "-h", "--version", "-V"].into_iter().find(|flag| *flag == name);
+        let plain =
+            ["--no-ui", "--read-only", "--help", "-h", "--version", "-V"].into_iter().find(|flag| *flag == name);
         match (plain, inline) {
             (Some(flag), Some(_)) => return Err(UsageError::NeedlessValue(flag)),
             (Some("--help" | "-h"), None) => return Ok(Action::Help),
             (Some("--version" | "-V"), None) => return Ok(Action::Version),
+            (Some("--read-only"), None) => flags.read_only = true,
             (Some(_), None) => flags.no_ui = true,
             (None, _) => return Err(UsageError::Unknown(arg)),
         }
@@ -170,7 +176,7 @@ impl Flags {
             Some(port) => Ui::Exactly(port),
             None => Ui::Prefer(UI_PORT_DEFAULT),
         };
-        Ok(Settings { broker, ui })
+        Ok(Settings { broker, ui, read_only: self.read_only })
     }
 }
 

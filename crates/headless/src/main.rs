@@ -12,7 +12,7 @@ use crate::args::{Action, HELP, Settings, Ui};
 use crate::guard::Guard;
 use crate::http::Door;
 use onceover_broker::{Broker, BrokerHandle, BrokerStatus, ListenError, StartError};
-use onceover_inspect::Inspector;
+use onceover_inspect::{Inspector, Settings as WindowSettings};
 use std::io::{self, IsTerminal, Write};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::ExitCode;
@@ -108,7 +108,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         say(&format!("onceoverd listening on {addr}"));
     }
     if let Some(listener) = ui {
-        open_ui(listener, handle.clone())?;
+        open_ui(listener, handle.clone(), settings.read_only)?;
     }
     let ended = tokio::select! {
         () = stop.received() => Ok(()),
@@ -137,11 +137,12 @@ async fn bind_ui(ui: Ui) -> Result<Option<TcpListener>, Failure> {
     }
 }
 
-fn open_ui(listener: TcpListener, broker: BrokerHandle) -> Result<(), Failure> {
+fn open_ui(listener: TcpListener, broker: BrokerHandle, read_only: bool) -> Result<(), Failure> {
     let addr = listener.local_addr()?;
     let guard = Guard::new(addr.port())?;
     let link = format!("window at http://{addr}/#token={}", guard.token());
-    let door = Door { guard, inspector: Inspector::new(broker.clone()), broker };
+    let inspector = Inspector::new(broker.clone()).with_settings(WindowSettings::fixed(read_only));
+    let door = Door { guard, inspector, broker };
     tokio::spawn(async move {
         if let Err(error) = axum::serve(listener, http::router(Arc::new(door))).await {
             tracing::error!(%error, "the window's door has closed");

@@ -12,7 +12,8 @@ use crate::limits::SEARCH_TIME_MAX;
 use crate::overview::{self, Closed};
 use crate::playground::{self, Playgrounds};
 use crate::request::{KeyRef, Request};
-use crate::view::{Changed, Failure, FailureCode, Reply, RunView};
+use crate::settings::{self, Settings};
+use crate::view::{Changed, Failure, FailureCode, Reply, RunView, SettingChange};
 use crate::{
     adds, clients, compose, export, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys,
     queue_actions, queues, runs,
@@ -27,6 +28,7 @@ pub struct Inspector {
     source: Source,
     health: HealthCache,
     playgrounds: Playgrounds,
+    settings: Settings,
 }
 
 #[derive(Clone)]
@@ -49,7 +51,18 @@ impl Inspector {
     }
 
     fn of(source: Source) -> Inspector {
-        Inspector { source, health: HealthCache::default(), playgrounds: Playgrounds::default() }
+        Inspector {
+            source,
+            health: HealthCache::default(),
+            playgrounds: Playgrounds::default(),
+            settings: Settings::default(),
+        }
+    }
+
+    /// With the settings of this door.
+    #[must_use]
+    pub fn with_settings(self, settings: Settings) -> Inspector {
+        Inspector { settings, ..self }
     }
 
     /// Carries out one request.
@@ -129,6 +142,15 @@ impl Inspector {
             }
             Request::Queues => view(broker, queues::view).await.map(Reply::Queues),
             Request::Clients => view(broker, clients::view).await.map(Reply::Clients),
+            Request::Settings => {
+                settings::view(broker, &self.settings).await.map(|settings| Reply::Settings(Box::new(settings)))
+            }
+            Request::ChangeSetting { change } => {
+                if !matches!(change, SettingChange::ReadOnly { .. }) {
+                    self.may_act()?;
+                }
+                settings::change(broker, &self.settings, change).await.map(|result| Reply::Action(Box::new(result)))
+            }
             other => self.answer_about_keys(broker, other).await,
         }
     }
@@ -161,46 +183,58 @@ impl Inspector {
                 let health = self.health.get(broker).await?;
                 view(broker, move |core| keys::attention(core, &health)).await.map(Reply::Attention)
             }
-            other => answer_about_drafts(broker, other).await,
+            other => self.answer_about_drafts(broker, other).await,
         }
+    }
+
+    async fn answer_about_drafts(&self, broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> {
+        match request {
+            Request::Draft { seq } => {
+                let found = view(broker, move |core| compose::draft(core, seq)).await?;
+                let drafted = found.ok_or_else(|| no_add(seq))?;
+                drafted.map(|draft| Reply::Draft(Box::new(draft))).map_err(not_found)
+            }
+            Request::AddData { seq } => {
+                let found = view(broker, move |core| compose::origin(core, seq)).await?.map_err(not_found)?;
+                Ok(Reply::Text(compose::data_text(found.as_deref())))
+            }
+            Request::ReadAdd { text, origin } => Ok(Reply::AddRead(Box::new(compose::read(&text, origin)))),
+            Request::DryRun(new) => compose::dry_run(broker, &new).await.map(|run| Reply::DryRun(Box::new(run))),
+            Request::Run => {
+                let revision = view(broker, |core| core.revision).await?;
+                Ok(Reply::Run(RunView { revision, run: broker.run().as_ref().map(runs::progress) }))
+            }
+            Request::ExportAdds(asked) => {
+                let mut search = export::search(&asked)?;
+                let began = Instant::now();
+                loop {
+                    search = view(broker, move |core| search.step(core)).await?;
+                    if search.is_done() || began.elapsed() >= SEARCH_TIME_MAX {
+                        return Ok(Reply::Export(export::part(search, &asked)));
+                    }
+                }
+            }
+            action => {
+                self.may_act()?;
+                act(broker, action).await
+            }
+        }
+    }
+
+    /// A window that may only look does nothing.
+    fn may_act(&self) -> Result<(), Failure> {
+        if self.settings.read_only() {
+            return Err(failure(FailureCode::ReadOnly, "This window may only look.".to_owned()));
+        }
+        Ok(())
     }
 
     async fn overview(&self, broker: &BrokerHandle) -> crate::view::Overview {
         // Without a core there is nothing to look at, and the overview says why.
         let attention = self.health.get(broker).await.map_or(0, |health| health.attention());
         let found = broker.view(move |core| overview::of_core(core, attention)).await;
-        found.map_or_else(|_| overview::of_ended(broker), |found| overview::with_handle(found, broker))
-    }
-}
-
-async fn answer_about_drafts(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> {
-    match request {
-        Request::Draft { seq } => {
-            let found = view(broker, move |core| compose::draft(core, seq)).await?;
-            let drafted = found.ok_or_else(|| no_add(seq))?;
-            drafted.map(|draft| Reply::Draft(Box::new(draft))).map_err(not_found)
-        }
-        Request::AddData { seq } => {
-            let found = view(broker, move |core| compose::origin(core, seq)).await?.map_err(not_found)?;
-            Ok(Reply::Text(compose::data_text(found.as_deref())))
-        }
-        Request::ReadAdd { text, origin } => Ok(Reply::AddRead(Box::new(compose::read(&text, origin)))),
-        Request::DryRun(new) => compose::dry_run(broker, &new).await.map(|run| Reply::DryRun(Box::new(run))),
-        Request::Run => {
-            let revision = view(broker, |core| core.revision).await?;
-            Ok(Reply::Run(RunView { revision, run: broker.run().as_ref().map(runs::progress) }))
-        }
-        Request::ExportAdds(asked) => {
-            let mut search = export::search(&asked)?;
-            let began = Instant::now();
-            loop {
-                search = view(broker, move |core| search.step(core)).await?;
-                if search.is_done() || began.elapsed() >= SEARCH_TIME_MAX {
-                    return Ok(Reply::Export(export::part(search, &asked)));
-                }
-            }
-        }
-        action => act(broker, action).await,
+        let found = found.map_or_else(|_| overview::of_ended(broker), |found| overview::with_handle(found, broker));
+        crate::view::Overview { read_only: self.settings.read_only(), ..found }
     }
 }
 
@@ -264,6 +298,8 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::JobsPreview { .. }
         | Request::Queues
         | Request::Clients
+        | Request::Settings
+        | Request::ChangeSetting { .. }
         | Request::Scenarios
         | Request::Playground { .. } => unreachable!("questions are answered before actions are looked at"),
     };

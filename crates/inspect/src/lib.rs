@@ -44,11 +44,13 @@ mod release;
 pub mod request;
 mod runs;
 mod send;
+mod settings;
 pub mod view;
 mod words;
 
 pub use dispatch::Inspector;
 pub use overview::Closed;
+pub use settings::{Keeper, Kept, Settings};
 
 #[cfg(test)]
 mod testing;

@@ -45,10 +45,7 @@ pub fn of_core(core: &CoreView<'_>, attention: u64) -> Overview {
         adds_per_s: core.adds_per_s(),
         connections: u32::try_from(core.connections.len()).unwrap_or(u32::MAX),
         workers: clients::workers(core),
-        dedup_window: match core.engine.config().dedup_window {
-            dedup::DedupWindow::Ttl => DedupWindow::Ttl,
-            dedup::DedupWindow::UntilDone => DedupWindow::UntilDone,
-        },
+        dedup_window: dedup_window(core.engine.config().dedup_window),
         ever_connected: core.connections.connected_ever() > 0 || core.engine.jobs_len() > 0 || totals.pushed > 0,
         last_client: newest.or_else(newest_add),
         first_add_seq: core.activity.oldest_seq(),
@@ -58,6 +55,14 @@ pub fn of_core(core: &CoreView<'_>, attention: u64) -> Overview {
 
 fn is_clients(entry: &AddEntry) -> bool {
     matches!(entry.source, onceover_broker::activity::AddSource::Client(_))
+}
+
+/// The engine's setting in the words of the views.
+pub fn dedup_window(window: dedup::DedupWindow) -> DedupWindow {
+    match window {
+        dedup::DedupWindow::Ttl => DedupWindow::Ttl,
+        dedup::DedupWindow::UntilDone => DedupWindow::UntilDone,
+    }
 }
 
 /// The same with what the broker's handle knows.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 mod compose;
 
 pub use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
-use crate::view::{Action, JobState};
+use crate::view::{Action, JobState, SettingChange};
 pub use compose::{ExportAdds, ExportFormat, StartRun};
 
 pub use crate::playground::scenario::{
@@ -213,6 +213,13 @@ pub enum Request {
     },
     /// Tries the configured port once more. Answer: `ActionResult`.
     RetryPort,
+    /// Every setting as it is. Answer: `SettingsView`.
+    Settings,
+    /// Changes one setting while the broker runs. Answer: `ActionResult`.
+    ChangeSetting {
+        /// Which, and to what.
+        change: SettingChange,
+    },
 
     /// The scenarios that come with the playground. Answer: `ScenariosView`. Works without a running broker.
     Scenarios,

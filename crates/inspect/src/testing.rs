@@ -113,7 +113,7 @@ pub fn record(decision: Decision) -> AddRecord {
 pub struct Bench {
     pub broker: Option<Broker>,
     pub inspector: Inspector,
-    folder: PathBuf,
+    pub folder: PathBuf,
     runtime: tokio::runtime::Runtime,
 }
 

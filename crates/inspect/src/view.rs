@@ -9,6 +9,7 @@ mod compose;
 mod jobs;
 mod keys;
 mod playground;
+mod settings;
 mod system;
 
 use serde::{Deserialize, Serialize};
@@ -26,6 +27,7 @@ pub use playground::{
     LaneAdd, LaneEnd, LaneEnding, LaneFigures, LaneJob, LaneKey, LaneSpan, LaneView, PlayClock, PlayLine, PlayRun,
     PlaygroundView, ScenariosView,
 };
+pub use settings::{DataChoice, DataKind, SettingChange, SettingsView};
 pub use system::{
     BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Overview, ProtocolProblem,
     QueueRow, QueuesView, WorkerRow,
@@ -75,6 +77,8 @@ pub enum Reply {
     Action(Box<ActionResult>),
     /// To `JobData`.
     Text(Text),
+    /// To `Settings`.
+    Settings(Box<SettingsView>),
     /// To `JobsPreview`.
     JobsPreview(JobsPreview),
     /// To `KeysPreview`.

@@ -11,6 +11,7 @@ import type { KeysChosen } from "./KeysChosen";
 import type { KeysQuery } from "./KeysQuery";
 import type { NewAdd } from "./NewAdd";
 import type { PlaygroundAct } from "./PlaygroundAct";
+import type { SettingChange } from "./SettingChange";
 import type { StartRun } from "./StartRun";
 
 /**
@@ -168,7 +169,11 @@ id: number, } | { "type": "clearLog" } | { "type": "usePort",
 /**
  * TCP port, 1 to 65535.
  */
-port: number, } | { "type": "retryPort" } | { "type": "scenarios" } | { "type": "playground", 
+port: number, } | { "type": "retryPort" } | { "type": "settings" } | { "type": "changeSetting", 
+/**
+ * Which, and to what.
+ */
+change: SettingChange, } | { "type": "scenarios" } | { "type": "playground", 
 /**
  * The window's name for its run, 1 to 64 characters; one that is not known is made.
  */

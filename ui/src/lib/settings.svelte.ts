@@ -1,8 +1,11 @@
 // Preferences of this window. They live in the window's own storage; the broker does not know them.
+import { theHost } from '../platform';
 import type { TimesMode } from './format';
 
 export type Theme = 'system' | 'dark' | 'light';
 export type Density = 'normal' | 'compact';
+
+export type Closing = 'ask' | 'keep' | 'quit';
 
 export interface Settings {
   theme: Theme;
@@ -11,6 +14,8 @@ export interface Settings {
   /** Whether single keys such as L and R act. */
   singleKeys: boolean;
   navCollapsed: boolean;
+  /** What closing the desktop window does while the broker runs. */
+  closing: Closing;
   /** The screen shown last, to start with it next time. */
   lastScreen: string;
 }
@@ -23,6 +28,7 @@ const DEFAULTS: Settings = {
   times: 'mixed',
   singleKeys: true,
   navCollapsed: false,
+  closing: 'ask',
   lastScreen: '',
 };
 
@@ -58,6 +64,10 @@ export function applyLook(): void {
     (settings.theme === 'system' && (globalThis.matchMedia?.('(prefers-color-scheme: light)').matches ?? false));
   document.documentElement.dataset.theme = light ? 'light' : 'dark';
   document.documentElement.dataset.density = settings.density;
+  // The window shows itself in that colour; in a browser there is nobody to tell, and a shell that refuses shows it anyway.
+  void theHost()
+    .shell?.ask({ type: 'painted', light })
+    .catch(() => undefined);
 }
 
 function load(): Partial<Settings> {

@@ -3,7 +3,7 @@ import { httpHost } from './http';
 import { tauriHost } from './tauri';
 import type { Host } from './types';
 
-export type { ActionRequest, Host, Link, ReplyTo } from './types';
+export type { ActionRequest, Host, Link, ReplyTo, Shell, ShellReply } from './types';
 export { HostError } from './types';
 
 let host: Host | null = null;

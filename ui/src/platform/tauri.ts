@@ -2,10 +2,11 @@
 import { Channel, invoke } from '@tauri-apps/api/core';
 import type { Changed } from '../bindings/Changed';
 import type { Failure } from '../bindings/Failure';
-import { HostError, type Host } from './types';
+import { HostError, type Host, type Shell, type ShellReply } from './types';
 
 export function tauriHost(): Host {
   return {
+    shell: theShell(),
     async rpc(request) {
       try {
         return await invoke('rpc', { request });
@@ -26,6 +27,17 @@ export function tauriHost(): Host {
       return () => {
         open = false;
       };
+    },
+  };
+}
+
+function theShell(): Shell {
+  return {
+    ask: (request) =>
+      invoke<ShellReply>('shell', { request }).catch((reason: unknown) => Promise.reject(new Error(String(reason)))),
+    onClosing(closing) {
+      addEventListener('onceover-closing', closing);
+      return () => removeEventListener('onceover-closing', closing);
     },
   };
 }

@@ -24,6 +24,7 @@ import type { QueuesView } from '../bindings/QueuesView';
 import type { ReleasePreview } from '../bindings/ReleasePreview';
 import type { Request } from '../bindings/Request';
 import type { ScenariosView } from '../bindings/ScenariosView';
+import type { SettingsView } from '../bindings/SettingsView';
 import type { Text } from '../bindings/Text';
 
 interface Reads {
@@ -46,6 +47,7 @@ interface Reads {
   jobData: Text;
   jobsPreview: JobsPreview;
   queues: QueuesView;
+  settings: SettingsView;
   clients: ClientsView;
   scenarios: ScenariosView;
   playground: PlaygroundView;
@@ -63,7 +65,37 @@ export type Link =
   | { state: 'lost'; since: number; attempts: number }
   | { state: 'unauthorized' };
 
+/** What only a desktop program can do for its page. */
+export type ShellRequest =
+  /** The page has its colours and can be seen. */
+  | { type: 'painted'; light: boolean }
+  /** The page has taken over the question whether to close. */
+  | { type: 'closing' }
+  /** The window goes: the program with it, or not. */
+  | { type: 'leave'; keep: boolean }
+  | { type: 'openDataFolder' }
+  /** Starts a broker that ended. */
+  | { type: 'restart' }
+  | { type: 'log' };
+
+export interface ShellReply {
+  /** Whether a window that is gone can be brought back. */
+  canKeep: boolean;
+  /** Last lines of the log, oldest first. */
+  log: string[];
+}
+
+/** The desktop program around the page. */
+export interface Shell {
+  /** Rejects with an `Error` that says what did not work. */
+  ask(request: ShellRequest): Promise<ShellReply>;
+  /** Calls back when the window is asked to close. Returns the way to stop. */
+  onClosing(closing: () => void): () => void;
+}
+
 export interface Host {
+  /** Absent in a browser. */
+  readonly shell?: Shell;
   /** Asks the host once. Never repeated by the transport. Rejects with a `HostError`. */
   rpc<R extends Request>(request: R): Promise<ReplyTo<R['type']>>;
   /** Calls back when something the window could show has changed, and when the link comes or goes. Returns the way to stop. */
