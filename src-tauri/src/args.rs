@@ -130,6 +130,8 @@ pub fn parse(
         host: host.unwrap_or(defaults.host),
         port: port.unwrap_or(defaults.port),
         auth_tokens: environment.auth_tokens,
+        connections_max: environment.connections_max.unwrap_or(defaults.connections_max),
+        connection: environment.connection,
         tls: tls_files(tls_cert, tls_key)?,
         dedup_window: window.unwrap_or(defaults.dedup_window),
         ..defaults

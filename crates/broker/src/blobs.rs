@@ -17,7 +17,7 @@ pub fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result
     match out {
         Out::Reply { reply, .. } => fill_reply(reply, storage),
         Out::Event(event) => fill_event(event, storage, engine),
-        Out::Refused { .. } | Out::Hello { .. } | Out::Pong { .. } | Out::Close => Ok(()),
+        Out::Refused { .. } | Out::Hello { .. } | Out::Pong { .. } | Out::Unsubscribed { .. } | Out::Close => Ok(()),
     }
 }
 

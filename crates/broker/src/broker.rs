@@ -12,8 +12,9 @@ use crate::error::StartError;
 use crate::handle::{BrokerHandle, BrokerStatus, Data, Shared};
 use crate::inbox::{Inbox, Message};
 use crate::limits::STOP_TIMEOUT;
+use crate::open_files;
 use crate::process;
-use crate::server::Door;
+use crate::server::{Door, Rules};
 use crate::tls;
 use crate::watch::{Hints, pass_on};
 use onceover_engine::EngineConfig;
@@ -74,7 +75,13 @@ impl Broker {
             .map_err(StartError::System)?;
         let (inbox, messages) = Inbox::new();
         let (wanted, found) = process::channel();
-        let door = Arc::new(Door::new(inbox.clone(), Arc::new(Access::new(&config.auth_tokens)), tls, wanted));
+        let rules = Rules {
+            access: Arc::new(Access::new(&config.auth_tokens)),
+            tls,
+            conns_max: open_files::connections_max(config.connections_max),
+            connection: config.connection,
+        };
+        let door = Arc::new(Door::new(inbox.clone(), rules, wanted));
         let hints = Arc::new(Hints::default());
         let (sender, receiver) = watch::channel(0);
         runtime.spawn(pass_on(Arc::clone(&hints), sender));

@@ -3,14 +3,19 @@
 //! The names are bunqueue's, where the meaning is the same, so that scripts written for a bunqueue server start this
 //! broker instead. Nothing here reads the environment itself: the host passes a lookup, which tests replace.
 
+use crate::limits::{CONNECTIONS_MAX, PARTIAL_FRAME_TIMEOUT};
 use crate::tls::{NamedFile, TlsFiles};
 pub use onceover_engine::dedup::DedupWindow;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// Port for clients when nothing else is said.
 pub const PORT_DEFAULT: u16 = 6789;
+
+/// The time in which a rate is limited, when nothing else is said.
+const RATE_WINDOW_DEFAULT: Duration = Duration::from_secs(60);
 
 /// Name of the data file inside a data folder.
 pub const DATA_FILE_NAME: &str = "onceover.db";
@@ -28,12 +33,40 @@ pub struct BrokerConfig {
     pub auth_tokens: Vec<String>,
     /// Clients must speak TLS; none = they speak plainly.
     pub tls: Option<TlsFiles>,
+    /// Connections served at the same time; fewer when the system's limit of open files does not allow them.
+    pub connections_max: usize,
+    /// Bounds of each connection.
+    pub connection: ConnSettings,
     /// Whether a deduplication window outlives its owner.
     pub dedup_window: DedupWindow,
     /// Completed jobs kept.
     pub completed_max: usize,
     /// Dead letters kept per queue.
     pub failed_max: usize,
+}
+
+/// Bounds of one connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ConnSettings {
+    /// Silence in the middle of a frame after which it is closed; none = it may last for ever.
+    pub partial_frame_timeout: Option<Duration>,
+    /// How fast frames may come; none = as fast as they can be taken.
+    pub rate_limit: Option<RateLimit>,
+}
+
+impl Default for ConnSettings {
+    fn default() -> ConnSettings {
+        ConnSettings { partial_frame_timeout: Some(PARTIAL_FRAME_TIMEOUT), rate_limit: None }
+    }
+}
+
+/// How fast frames of one connection may come; one too many is answered with an error.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RateLimit {
+    /// This many, at least 1,
+    pub frames_max: u32,
+    /// in any time of this length.
+    pub window: Duration,
 }
 
 /// Where the jobs are kept.
@@ -87,6 +120,8 @@ impl BrokerConfig {
             data,
             auth_tokens: Vec::new(),
             tls: None,
+            connections_max: CONNECTIONS_MAX,
+            connection: ConnSettings::default(),
             dedup_window: engine.dedup_window,
             completed_max: engine.completed_max,
             failed_max: engine.failed_max,
@@ -113,6 +148,10 @@ pub struct Environment {
     pub data_file: Option<PathBuf>,
     /// `AUTH_TOKENS`, separated by commas.
     pub auth_tokens: Vec<String>,
+    /// `MAX_CONNECTIONS`.
+    pub connections_max: Option<usize>,
+    /// `TCP_IDLE_TIMEOUT_MS`, `RATE_LIMIT_MAX_REQUESTS` and `RATE_LIMIT_WINDOW_MS`.
+    pub connection: ConnSettings,
     /// `TLS_CERT_FILE`.
     pub tls_cert: Option<NamedFile>,
     /// `TLS_KEY_FILE`.
@@ -135,6 +174,18 @@ pub enum ConfigError {
     Host {
         /// The setting.
         name: &'static str,
+        /// Its value.
+        value: String,
+    },
+    /// Not a number, or not one that makes sense.
+    #[error("{name} must be a whole number from {min} to {max}, not {value:?}.")]
+    Number {
+        /// The setting.
+        name: &'static str,
+        /// The smallest that can be used.
+        min: u32,
+        /// The largest.
+        max: u32,
         /// Its value.
         value: String,
     },
@@ -177,10 +228,43 @@ impl Environment {
                 .filter(|token| !token.is_empty())
                 .map(str::to_owned)
                 .collect(),
+            connections_max: get("MAX_CONNECTIONS")
+                .map(|value| parse_connections_max("MAX_CONNECTIONS", &value))
+                .transpose()?,
+            connection: conn_settings(&get)?,
             tls_cert: file("TLS_CERT_FILE"),
             tls_key: file("TLS_KEY_FILE"),
         })
     }
+}
+
+/// The names are bunqueue's, but that no rate is limited unless it is asked for.
+fn conn_settings(get: &impl Fn(&str) -> Option<String>) -> Result<ConnSettings, ConfigError> {
+    let number = |name, min| get(name).map(|value| parse_number(name, &value, (min, u32::MAX))).transpose();
+    let millis = |number: u32| Duration::from_millis(number.into());
+    let window = number("RATE_LIMIT_WINDOW_MS", 1)?.map_or(RATE_WINDOW_DEFAULT, millis);
+    let rate_limit = number("RATE_LIMIT_MAX_REQUESTS", 0)?.filter(|frames_max| *frames_max > 0);
+    Ok(ConnSettings {
+        partial_frame_timeout: match number("TCP_IDLE_TIMEOUT_MS", 0)? {
+            None => ConnSettings::default().partial_frame_timeout,
+            Some(0) => None,
+            Some(number) => Some(millis(number)),
+        },
+        rate_limit: rate_limit.map(|frames_max| RateLimit { frames_max, window }),
+    })
+}
+
+fn parse_number(name: &'static str, value: &str, (min, max): (u32, u32)) -> Result<u32, ConfigError> {
+    let number = value.parse().ok().filter(|number| (min..=max).contains(number));
+    number.ok_or_else(|| ConfigError::Number { name, min, max, value: value.to_owned() })
+}
+
+/// How many connections may be served at the same time.
+///
+/// # Errors
+/// Not a number from 1 to 1,000,000.
+pub fn parse_connections_max(name: &'static str, value: &str) -> Result<usize, ConfigError> {
+    Ok(parse_number(name, value, (1, 1_000_000))? as usize)
 }
 
 /// A port number, 0 = any free one.

@@ -15,6 +15,10 @@ fn every_name_is_read() {
         ("BUNQUEUE_DATA_PATH", "/a/jobs.db"),
         ("DATA_PATH", "/b/jobs.db"),
         ("AUTH_TOKENS", "one, two,,"),
+        ("MAX_CONNECTIONS", "77"),
+        ("TCP_IDLE_TIMEOUT_MS", "500"),
+        ("RATE_LIMIT_MAX_REQUESTS", "9"),
+        ("RATE_LIMIT_WINDOW_MS", "2000"),
         ("TLS_CERT_FILE", "c.pem"),
         ("TLS_KEY_FILE", "k.pem"),
     ]);
@@ -24,6 +28,11 @@ fn every_name_is_read() {
         host: Some("0.0.0.0".parse().unwrap()),
         data_file: Some("/a/jobs.db".into()),
         auth_tokens: vec!["one".to_owned(), "two".to_owned()],
+        connections_max: Some(77),
+        connection: ConnSettings {
+            partial_frame_timeout: Some(Duration::from_millis(500)),
+            rate_limit: Some(RateLimit { frames_max: 9, window: Duration::from_secs(2) }),
+        },
         tls_cert: Some(NamedFile { setting: "TLS_CERT_FILE", path: "c.pem".into() }),
         tls_key: Some(NamedFile { setting: "TLS_KEY_FILE", path: "k.pem".into() }),
     };
@@ -43,11 +52,20 @@ fn values_that_cannot_be_used_are_named() {
     let cases = [
         ("TCP_PORT", "65536", "TCP_PORT must be a port number from 0 to 65535, not \"65536\"."),
         ("HTTP_PORT", "x", "HTTP_PORT must be a port number from 0 to 65535, not \"x\"."),
+        ("MAX_CONNECTIONS", "0", "MAX_CONNECTIONS must be a whole number from 1 to 1000000, not \"0\"."),
+        ("RATE_LIMIT_WINDOW_MS", "0", "RATE_LIMIT_WINDOW_MS must be a whole number from 1 to 4294967295, not \"0\"."),
+        ("TCP_IDLE_TIMEOUT_MS", "1s", "TCP_IDLE_TIMEOUT_MS must be a whole number from 0 to 4294967295, not \"1s\"."),
         ("HOST", "example.org", "HOST must be an IP address or localhost, not \"example.org\"."),
     ];
     for (name, value, text) in cases {
         assert_eq!(read(&[(name, value)]).unwrap_err().to_string(), text);
     }
+}
+
+#[test]
+fn zero_switches_bounds_of_a_connection_off() {
+    let off = read(&[("TCP_IDLE_TIMEOUT_MS", "0"), ("RATE_LIMIT_MAX_REQUESTS", "0")]).unwrap().connection;
+    assert_eq!(off, ConnSettings { partial_frame_timeout: None, rate_limit: None });
 }
 
 #[test]

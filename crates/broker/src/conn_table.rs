@@ -246,6 +246,18 @@ impl ConnTable {
         }
     }
 
+    /// The subscription of `conn` ends because its client is too slow.
+    pub(crate) fn slow_subscriber(&mut self, now: Timestamp, conn: ConnId, queue: &str) {
+        self.subscribe(conn, None);
+        let Some(client) = self.client(conn) else { return };
+        let text = format!(
+            "Too many events of queue {queue} wait for this client; its connection is closed once it has read them. It has \
+             to read faster than events are made."
+        );
+        tracing::warn!(conn = conn.0, "{text}");
+        self.problem(now, client, Problem { label: "slow subscriber", text, bytes: Vec::new() });
+    }
+
     pub(crate) fn problem(&mut self, now: Timestamp, client: Arc<Client>, mut problem: Problem) {
         problem.text = shortened(problem.text.into()).into_owned();
         if self.problems.len() == PROBLEMS_MAX {

@@ -3,29 +3,32 @@
 //! Both directions run in one task and share what an answer needs of its request. Answers are found by number, so they
 //! may leave in any order. The connection ends when the client closes or half-closes, is silent in the middle of a
 //! frame, sends a frame that is too large, or does not read its answers; the core is always told, after the last frame.
+//! What one connection may have in progress is bounded: beyond it the rest waits unread.
 
 use crate::access::Access;
+use crate::asked::Asked;
+use crate::config::ConnSettings;
 use crate::conn_table::Client;
 use crate::gate::Gate;
 use crate::inbox::{CoreGone, Frame, Frames, Inbox, Message, Problem};
-use crate::limits::{
-    LAST_WORDS_TIMEOUT, MESSAGE_FRAMES_MAX, PARTIAL_FRAME_TIMEOUT, READ_BYTES, RELEASE_AFTER, WRITE_BYTES,
-};
-use crate::outbox::{Cut, Line, LineEnd, Out};
-use crate::weight;
+use crate::limits::{LAST_WORDS_TIMEOUT, MESSAGE_FRAMES_MAX, READ_BYTES, RELEASE_AFTER, WRITE_BYTES};
+use crate::outbox::{Cut, Line, LineEnd, Out, Weight};
 use bytes::BytesMut;
-use onceover_wire::encode::{EncodeCtx, encode_error, encode_event, encode_hello, encode_pong, encode_reply};
+use onceover_wire::encode::{
+    EncodeCtx, encode_error, encode_event, encode_hello, encode_pong, encode_reply, encode_unsubscribed,
+};
 use onceover_wire::frame::{FrameDecoder, NextFrame};
-use onceover_wire::request::ReqId;
-use std::collections::HashMap;
 use std::slice::Iter;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::server::TlsStream;
+
+/// What a subscriber reads when its subscription is ended.
+const UNSUBSCRIBED: &str = "too many events wait for this subscriber; the subscription has ended";
 
 /// What a connection needs besides its socket.
 pub struct Session {
@@ -35,16 +38,8 @@ pub struct Session {
     pub inbox: Inbox,
     /// Who may ask.
     pub access: Arc<Access>,
-    /// Silence in the middle of a frame after which the connection is closed.
-    pub partial_frame_timeout: Duration,
-}
-
-impl Session {
-    /// With the usual timeout.
-    #[must_use]
-    pub fn new(client: Arc<Client>, inbox: Inbox, access: Arc<Access>) -> Session {
-        Session { client, inbox, access, partial_frame_timeout: PARTIAL_FRAME_TIMEOUT }
-    }
+    /// Its bounds.
+    pub settings: ConnSettings,
 }
 
 /// What a connection runs over. A trait and not a choice at run time, so that a plain connection pays nothing for TLS.
@@ -76,20 +71,26 @@ impl Socket for TlsStream<TcpStream> {
     }
 }
 
+/// How a connection ends.
+#[derive(Debug, PartialEq, Eq)]
+enum End {
+    /// The client has gone, or the core has.
+    Gone,
+    /// We close, and the client should still get what was written.
+    LastWords,
+    /// We close, and what the client has not read is dropped.
+    Abort,
+}
+
 /// Why reading ended.
 #[derive(Debug, PartialEq, Eq)]
 enum ReadEnd {
     /// The client has gone, or the core has.
     Gone,
+    /// The client is silent in the middle of a frame.
+    Unfinished,
     /// The stream cannot be followed; the answer says why and is still to be written.
     Answered,
-}
-
-/// Requests that are not answered yet.
-#[derive(Default)]
-struct Pending {
-    requests: HashMap<u64, ReqId>,
-    protocol2: bool,
 }
 
 /// Serves a client until its connection ends.
@@ -101,8 +102,11 @@ pub async fn serve(mut socket: impl Socket, session: Session) {
     if session.inbox.send(Message::Connected { client: Arc::clone(&session.client), line }).is_err() {
         return;
     }
-    if exchange(&mut socket, &session, end).await {
-        last_words(&mut socket).await;
+    match exchange(&mut socket, &session, end).await {
+        End::Gone => {}
+        End::LastWords => last_words(&mut socket).await,
+        // An error means that there is nobody to be cut off.
+        End::Abort => socket.tcp().set_zero_linger().unwrap_or(()),
     }
     drop(socket);
     // When the core has ended there is nobody to be told.
@@ -111,56 +115,59 @@ pub async fn serve(mut socket: impl Socket, session: Session) {
     let _ = session.inbox.send(Message::Disconnected(conn));
 }
 
-/// Both directions. True when we close and the client should still get what was written.
-async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> bool {
+/// Both directions.
+async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> End {
     let (read, write) = socket.halves();
-    let pending = Mutex::new(Pending::default());
+    let asked = Asked::default();
     let fill = Arc::clone(&end.fill);
-    let mut reading = std::pin::pin!(read_loop(read, session, &pending));
-    let mut writing = std::pin::pin!(write_loop(write, end, &pending));
+    let mut reading = std::pin::pin!(read_loop(read, session, &asked));
+    let mut writing = std::pin::pin!(write_loop(write, end, &asked));
+    let close_when = |all_written| if all_written { End::LastWords } else { End::Gone };
     tokio::select! {
         ended = &mut reading => match ended {
-            ReadEnd::Gone => false,
-            ReadEnd::Answered => timeout(LAST_WORDS_TIMEOUT, writing).await == Ok(true),
+            ReadEnd::Gone => End::Gone,
+            ReadEnd::Unfinished => {
+                report(session, "unfinished frame", "A frame was begun and not finished; the connection was closed.");
+                End::Abort
+            }
+            ReadEnd::Answered => close_when(timeout(LAST_WORDS_TIMEOUT, writing).await == Ok(true)),
         },
-        written = &mut writing => written,
+        all_written = &mut writing => close_when(all_written),
         why = fill.cut() => {
             let (label, text) = match why {
                 Cut::Slow => ("does not read", "The client does not read its replies; its connection was closed."),
                 Cut::Outsider => {
-                    ("access removed", "What let the client in holds no more; its connection was closed. It needs a token that is set.")
+                    ("access removed", "What let the client in holds no more; it needs a token that is set. Its connection was closed.")
                 }
             };
             report(session, label, text);
-            false
+            End::Abort
         }
     }
 }
 
-async fn read_loop(mut socket: impl AsyncRead + Unpin, session: &Session, pending: &Mutex<Pending>) -> ReadEnd {
+async fn read_loop(mut socket: impl AsyncRead + Unpin, session: &Session, asked: &Asked) -> ReadEnd {
     let mut decoder = FrameDecoder::new();
-    let mut gate = Gate::new(Arc::clone(&session.access), Arc::clone(&session.client));
+    let mut gate = Gate::new(Arc::clone(&session.access), Arc::clone(&session.client), session.settings.rate_limit);
     loop {
-        let in_frame = decoder.has_partial_frame();
+        let silence_max = session.settings.partial_frame_timeout.filter(|_| decoder.has_partial_frame());
         let buffer = decoder.buffer();
         if buffer.capacity() - buffer.len() < READ_BYTES / 4 {
             buffer.reserve(READ_BYTES);
         }
         let read = socket.read_buf(buffer);
-        let read = if in_frame {
-            let Ok(read) = timeout(session.partial_frame_timeout, read).await else {
-                report(session, "unfinished frame", "A frame was begun and not finished; the connection was closed.");
-                return ReadEnd::Gone;
-            };
-            read
-        } else {
-            read.await
+        let read = match silence_max {
+            Some(silence_max) => match timeout(silence_max, read).await {
+                Ok(read) => read,
+                Err(_elapsed) => return ReadEnd::Unfinished,
+            },
+            None => read.await,
         };
         match read {
             Ok(0) | Err(_) => return ReadEnd::Gone,
             Ok(_) => {}
         }
-        match forward(&mut decoder, &mut gate, session, pending).await {
+        match forward(&mut decoder, &mut gate, session, asked).await {
             Ok(false) => {}
             Ok(true) => return ReadEnd::Answered,
             Err(CoreGone) => return ReadEnd::Gone,
@@ -173,17 +180,17 @@ async fn forward(
     decoder: &mut FrameDecoder,
     gate: &mut Gate,
     session: &Session,
-    pending: &Mutex<Pending>,
+    asked: &Asked,
 ) -> Result<bool, CoreGone> {
     let read_at = Instant::now();
-    let buffered = decoder.buffer().len();
     let mut room: Option<OwnedSemaphorePermit> = None;
     loop {
         let (mut frames, mut bytes) = (Vec::new(), 0);
         let last = loop {
-            if frames.len() == MESSAGE_FRAMES_MAX {
+            if frames.len() == MESSAGE_FRAMES_MAX || asked.is_full() {
                 break false;
             }
+            let buffered = decoder.buffer().len();
             match decoder.next_frame() {
                 NextFrame::Payload(payload) => {
                     if room.is_none() {
@@ -191,17 +198,25 @@ async fn forward(
                         room = Some(session.inbox.room_for(buffered).await);
                     }
                     bytes += payload.len() + onceover_wire::frame::FRAME_HEADER_BYTES;
-                    frames.push(admit(gate, payload, pending));
+                    frames.push(admit(gate, payload, asked));
                 }
                 NextFrame::Oversize { payload_bytes } => {
-                    frames.push(gate.oversize(payload_bytes, decoder.buffer()));
+                    let frame = gate.oversize(payload_bytes, decoder.buffer());
+                    asked.ask(frame.request, None, false);
+                    frames.push(frame);
                     break true;
                 }
                 NextFrame::Incomplete => break false,
             }
         };
         if frames.is_empty() {
-            return Ok(false);
+            if !asked.is_full() {
+                return Ok(false);
+            }
+            // Others need the inbox meanwhile.
+            room = None;
+            asked.room().await;
+            continue;
         }
         let permit = room.as_mut().and_then(|room| room.split(bytes.min(room.num_permits())));
         let conn = session.client.conn;
@@ -212,26 +227,22 @@ async fn forward(
     }
 }
 
-fn admit(gate: &mut Gate, payload: &[u8], pending: &Mutex<Pending>) -> Frame {
+fn admit(gate: &mut Gate, payload: &[u8], asked: &Asked) -> Frame {
     let admitted = gate.admit(payload);
-    let mut pending = lock(pending);
-    pending.protocol2 |= admitted.protocol2;
-    if let Some(req_id) = admitted.req_id {
-        pending.requests.insert(admitted.frame.request, req_id);
-    }
+    asked.ask(admitted.frame.request, admitted.req_id, admitted.protocol2);
     admitted.frame
 }
 
 /// Writes what the core sends. True when it ended because the core closes the connection, false when the socket failed.
-async fn write_loop(mut socket: impl AsyncWrite + Unpin, mut end: LineEnd, pending: &Mutex<Pending>) -> bool {
+async fn write_loop(mut socket: impl AsyncWrite + Unpin, mut end: LineEnd, asked: &Asked) -> bool {
     let mut encoded = BytesMut::new();
-    let mut unsent = 0;
+    let mut unsent = Weight::default();
     while let Some(mut batch) = end.batches.recv().await {
         loop {
             let mut outs = batch.iter();
             let mut close = false;
             while outs.len() > 0 && !close {
-                (close, unsent) = encode(&mut outs, &mut encoded, unsent, pending);
+                close = encode(&mut outs, &mut encoded, &mut unsent, asked);
                 if encoded.len() < WRITE_BYTES && !close {
                     continue;
                 }
@@ -266,31 +277,29 @@ async fn write(socket: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> std::io:
     socket.flush().await
 }
 
-/// Appends frames until a write is due. Returns whether the connection is to be closed now, and the weight so far.
-fn encode(
-    outs: &mut Iter<'_, Out>,
-    encoded: &mut BytesMut,
-    mut unsent: usize,
-    pending: &Mutex<Pending>,
-) -> (bool, usize) {
-    let mut pending = lock(pending);
+/// Appends frames until a write is due. Returns whether the connection is to be closed now.
+fn encode(outs: &mut Iter<'_, Out>, encoded: &mut BytesMut, unsent: &mut Weight, asked: &Asked) -> bool {
+    let mut pending = asked.lock();
     let ctx = EncodeCtx { protocol2: pending.protocol2 };
-    let mut req_id = |request: &u64| pending.requests.remove(request);
+    let mut close = false;
     for out in outs {
-        unsent += weight::of_out(out);
+        unsent.add(out);
         match out {
-            Out::Reply { request, reply } => encode_reply(encoded, req_id(request).as_ref(), reply, ctx),
-            Out::Refused { request, text } => encode_error(encoded, req_id(request).as_ref(), text),
-            Out::Hello { request } => encode_hello(encoded, req_id(request).as_ref()),
-            Out::Pong { request, now } => encode_pong(encoded, req_id(request).as_ref(), *now),
+            Out::Reply { request, reply } => encode_reply(encoded, pending.take(*request).as_ref(), reply, ctx),
+            Out::Refused { request, text } => encode_error(encoded, pending.take(*request).as_ref(), text),
+            Out::Hello { request } => encode_hello(encoded, pending.take(*request).as_ref()),
+            Out::Pong { request, now } => encode_pong(encoded, pending.take(*request).as_ref(), *now),
             Out::Event(event) => encode_event(encoded, event),
-            Out::Close => return (true, unsent),
+            Out::Unsubscribed { queue, at } => encode_unsubscribed(encoded, queue, *at, UNSUBSCRIBED),
+            Out::Close => close = true,
         }
-        if encoded.len() >= WRITE_BYTES {
+        if close || encoded.len() >= WRITE_BYTES {
             break;
         }
     }
-    (false, unsent)
+    drop(pending);
+    asked.answered();
+    close
 }
 
 /// Closes so that the client gets what was written: a socket closed with unread bytes in it is reset, and a reset makes
@@ -312,11 +321,6 @@ fn report(session: &Session, label: &'static str, text: &str) {
     let problem = Problem { label, text: text.to_owned(), bytes: Vec::new() };
     // When the core has ended there is no window to show it.
     let _ = session.inbox.send(Message::Problem(Arc::clone(&session.client), problem));
-}
-
-/// A poisoned lock means that encoding panicked; the connection ends with its task then, so its state does not matter.
-fn lock(pending: &Mutex<Pending>) -> MutexGuard<'_, Pending> {
-    pending.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

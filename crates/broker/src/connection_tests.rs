@@ -5,6 +5,7 @@ use crate::inbox::Ask;
 use crate::limits::{INBOX_BYTES_MAX, READ_BYTES};
 use onceover_engine::names::ConnId;
 use std::sync::mpsc;
+use std::time::Duration;
 use tokio::net::TcpListener;
 
 /// `{cmd: "Ping"}` as a frame.
@@ -12,13 +13,14 @@ const PING: &[u8] = b"\x00\x00\x00\x0a\x81\xa3cmd\xa4Ping";
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A connection whose core is the test: the client's socket, and what the core would be told.
-async fn pair(partial_frame_timeout: Duration) -> (TcpStream, Inbox, mpsc::Receiver<Message>) {
+async fn pair(silence_max: Duration) -> (TcpStream, Inbox, mpsc::Receiver<Message>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let socket = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
     let (accepted, peer) = listener.accept().await.unwrap();
     let (inbox, messages) = Inbox::new();
     let client = Arc::new(Client::new(ConnId(1), peer));
-    let session = Session { partial_frame_timeout, ..Session::new(client, inbox.clone(), Arc::default()) };
+    let settings = ConnSettings { partial_frame_timeout: Some(silence_max), ..ConnSettings::default() };
+    let session = Session { client, inbox: inbox.clone(), access: Arc::default(), settings };
     tokio::spawn(serve(accepted, session));
     (socket, inbox, messages)
 }
@@ -103,7 +105,8 @@ async fn silence_in_a_frame_ends_the_connection_and_silence_between_frames_does_
     assert_eq!(problem.label, "unfinished frame");
     assert!(matches!(next(&messages).await, Message::HungUp(ConnId(1))));
     assert!(matches!(next(&messages).await, Message::Disconnected(ConnId(1))));
-    assert_eq!(socket.read(&mut [0]).await.unwrap(), 0);
+    let reset = socket.read(&mut [0]).await.unwrap_err();
+    assert_eq!(reset.kind(), std::io::ErrorKind::ConnectionReset);
 }
 
 #[tokio::test]

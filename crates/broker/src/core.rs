@@ -314,8 +314,14 @@ impl<S: Storage> Core<S> {
                         continue;
                     }
                     let event = Arc::new(event);
-                    for conn in subscribers {
-                        outbox.push(*conn, Out::Event(Arc::clone(&event)));
+                    let slow: Vec<ConnId> =
+                        subscribers.iter().copied().filter(|conn| !outbox.push_event(*conn, &event)).collect();
+                    for conn in slow {
+                        self.subscribers.unsubscribe(conn);
+                        self.conns.slow_subscriber(event.at, conn, &event.queue);
+                        outbox.push(conn, Out::Unsubscribed { queue: Arc::clone(&event.queue), at: event.at });
+                        // Its client connects again and subscribes anew, as SDKs do; one that stayed would wait for ever.
+                        outbox.push(conn, Out::Close);
                     }
                 }
             }

@@ -89,6 +89,7 @@ fn text(out: &Out) -> String {
         },
         Out::Refused { request, text } => format!("{request} refused {text}"),
         Out::Event(event) => format!("event {:?}", event.kind),
+        Out::Unsubscribed { .. } => "unsubscribed".to_owned(),
         Out::Close => "close".to_owned(),
         Out::Hello { request } | Out::Pong { request, .. } => format!("{request} talk"),
     }

@@ -4,13 +4,16 @@
 //! authentication, as in bunqueue. No I/O.
 
 use crate::access::Access;
+use crate::config::RateLimit;
 use crate::conn_table::Client;
 use crate::inbox::{Ask, Frame, Problem, Refusal};
 use crate::limits::PROBLEM_FRAME_BYTES_MAX;
+use crate::rate_window::RateWindow;
 use onceover_wire::decode::decode;
 use onceover_wire::frame::oversize_error;
 use onceover_wire::request::{DecodeError, DecodeErrorKind, ReqId, Request};
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The state of one connection's requests.
 pub struct Gate {
@@ -20,6 +23,7 @@ pub struct Gate {
     /// A client that goes on without authentication is reported once.
     reported: bool,
     requests: u64,
+    rate: Option<RateWindow>,
 }
 
 /// A frame on its way to the core, and what its answer needs.
@@ -35,8 +39,9 @@ pub struct Admitted {
 impl Gate {
     /// The client comes in.
     #[must_use]
-    pub fn new(access: Arc<Access>, client: Arc<Client>) -> Gate {
-        Gate { authenticated: access.enter(&client), access, client, reported: false, requests: 0 }
+    pub fn new(access: Arc<Access>, client: Arc<Client>, rate: Option<RateLimit>) -> Gate {
+        let rate = rate.map(RateWindow::new);
+        Gate { authenticated: access.enter(&client), access, client, reported: false, requests: 0, rate }
     }
 
     /// Decodes one frame and decides what becomes of it.
@@ -44,6 +49,7 @@ impl Gate {
         let decoded = decode(payload);
         let is_auth = decoded.cmd.as_deref() == Some("Auth");
         let ask = match decoded.result {
+            _ if self.rate.as_mut().is_some_and(|rate| !rate.allows(Instant::now())) => self.too_fast(payload),
             Err(error) if is_unreadable(&error) => refuse_undecoded(error, payload),
             Ok(Request::Auth { token }) => self.authenticate(&token),
             _ if !self.authenticated && !is_auth => self.not_authenticated(payload),
@@ -91,6 +97,13 @@ impl Gate {
         let text = "A command came before Auth; this broker asks for a token.".to_owned();
         let problem = first.then(|| Problem { label: "not authenticated", text, bytes: start_of(payload) });
         refuse("Not authenticated".to_owned(), problem)
+    }
+
+    fn too_fast(&mut self, payload: &[u8]) -> Ask {
+        let text = "Rate limit exceeded".to_owned();
+        let first = self.rate.as_mut().is_some_and(RateWindow::is_first_refusal);
+        let problem = first.then(|| Problem { label: "rate limit", text: text.clone(), bytes: start_of(payload) });
+        refuse(text, problem)
     }
 
     fn next_request(&mut self) -> u64 {

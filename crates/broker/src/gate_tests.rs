@@ -13,7 +13,7 @@ fn frame(fields: &[(&str, &str)]) -> Vec<u8> {
 fn gate(tokens: &[&str]) -> Gate {
     let tokens: Vec<String> = tokens.iter().map(|token| (*token).to_owned()).collect();
     let client = Client::new(ConnId(1), "127.0.0.1:5000".parse().unwrap());
-    Gate::new(Arc::new(Access::new(&tokens)), Arc::new(client))
+    Gate::new(Arc::new(Access::new(&tokens)), Arc::new(client), None)
 }
 
 /// What becomes of a frame: its kind or its error text, and the label of the problem it makes.

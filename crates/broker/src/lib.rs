@@ -7,6 +7,7 @@
 
 pub mod access;
 pub mod activity;
+mod asked;
 mod blobs;
 mod broker;
 mod clock;
@@ -22,9 +23,11 @@ mod handle;
 pub mod history;
 pub mod inbox;
 pub mod limits;
+mod open_files;
 pub mod outbox;
 mod process;
 mod rate;
+mod rate_window;
 pub mod run;
 mod run_client;
 pub mod secret;

@@ -12,8 +12,20 @@ pub const INBOX_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const MESSAGE_FRAMES_MAX: usize = 1_024;
 /// Bytes of replies that wait for a client; beyond it the connection is closed (protocol-core.md 2.1).
 pub const UNSENT_BYTES_MAX: usize = 64 * 1024 * 1024;
-/// Connections served at the same time.
-pub const CONNECTIONS_MAX: usize = 1_024;
+/// Bytes of events that wait for a subscriber; beyond it the subscription ends. Some 120,000 events without data: more
+/// than a burst of adds makes, and far less than what replies may take.
+pub const UNSENT_EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Commands of one connection in progress, parked ones included; those behind wait unread. As many as one turn takes, so
+/// that a single client can fill it; bunqueue's 50 makes everything behind 50 parked pulls wait.
+pub const IN_PROGRESS_MAX: usize = TURN_COMMANDS_MAX;
+/// Bytes of request ids that a connection may have in progress, for the same reason: a client chooses their length.
+pub const IN_PROGRESS_ID_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Connections served at the same time when nothing else is said, as far as the system's limit of open files allows.
+pub const CONNECTIONS_MAX: usize = 10_000;
+/// Open files that are not clients: the data, the listeners, the runtime, the window's door, look-ups of programs.
+pub const FILES_RESERVED: usize = 64;
+/// Connections that are told at the same time that there are too many; others are closed without a word.
+pub const TURNED_AWAY_MAX: usize = 32;
 /// Connections the system may hold for us until they are accepted.
 pub const BACKLOG_MAX: u32 = 1_024;
 /// Silence in the middle of a frame after which the connection is closed; an idle connection may stay for ever.

@@ -2,9 +2,10 @@
 //!
 //! Per connection everything leaves in the order in which the core put it in, so an event stands before the reply of
 //! the command that caused it. One message per connection and turn. A client that does not read is bounded: once more
-//! than [`UNSENT_BYTES_MAX`] wait for it, its line is cut and the connection closes.
+//! than [`UNSENT_BYTES_MAX`] wait for it, its line is cut and the connection closes. Events have a smaller bound of their
+//! own ([`UNSENT_EVENT_BYTES_MAX`]), so that a subscriber that is too slow costs little and still learns of it.
 
-use crate::limits::UNSENT_BYTES_MAX;
+use crate::limits::{UNSENT_BYTES_MAX, UNSENT_EVENT_BYTES_MAX};
 use crate::weight;
 use onceover_engine::event::Event;
 use onceover_engine::names::ConnId;
@@ -46,6 +47,13 @@ pub enum Out {
     },
     /// An event of the subscribed queue.
     Event(Arc<Event>),
+    /// The subscription has ended because too many events wait for it.
+    Unsubscribed {
+        /// Of which queue.
+        queue: Arc<str>,
+        /// When.
+        at: Timestamp,
+    },
     /// Write what came before, then close.
     Close,
 }
@@ -70,8 +78,30 @@ pub struct LineEnd {
 #[derive(Debug, Default)]
 pub struct Fill {
     unsent_bytes: AtomicUsize,
+    /// Of them, events.
+    unsent_event_bytes: AtomicUsize,
     cut: Notify,
     why: OnceLock<Cut>,
+}
+
+/// How much of a line something is, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Weight {
+    /// All of it.
+    pub bytes: usize,
+    /// Of it, events.
+    pub event_bytes: usize,
+}
+
+impl Weight {
+    /// With one more thing to write.
+    pub fn add(&mut self, out: &Out) {
+        let bytes = weight::of_out(out);
+        self.bytes += bytes;
+        if let Out::Event(_) = out {
+            self.event_bytes += bytes;
+        }
+    }
 }
 
 /// Why a connection is closed without its last replies.
@@ -94,7 +124,10 @@ impl Line {
 
     /// False when the line had to be cut, or the connection is gone already.
     fn send(&self, batch: Vec<Out>) -> bool {
-        let bytes: usize = batch.iter().map(weight::of_out).sum();
+        let mut weight = Weight::default();
+        batch.iter().for_each(|out| weight.add(out));
+        let Weight { bytes, event_bytes } = weight;
+        self.fill.unsent_event_bytes.fetch_add(event_bytes, Ordering::Relaxed);
         let before = self.fill.unsent_bytes.fetch_add(bytes, Ordering::Relaxed);
         // A single answer may be larger than the bound when nothing else waits: it is what the client asked for.
         let single = before == 0 && batch.len() == 1;
@@ -119,9 +152,10 @@ impl Fill {
         *self.why.get().expect("the reason is set before the line is cut")
     }
 
-    /// Answers of this weight have been written.
-    pub fn written(&self, bytes: usize) {
-        self.unsent_bytes.fetch_sub(bytes, Ordering::Relaxed);
+    /// So much has been written.
+    pub fn written(&self, weight: Weight) {
+        self.unsent_event_bytes.fetch_sub(weight.event_bytes, Ordering::Relaxed);
+        self.unsent_bytes.fetch_sub(weight.bytes, Ordering::Relaxed);
     }
 }
 
@@ -137,12 +171,14 @@ pub struct Outbox {
 struct Queued {
     line: Line,
     batch: Vec<Out>,
+    /// Of the batch, events.
+    event_bytes: usize,
 }
 
 impl Outbox {
     /// A connection came.
     pub fn connect(&mut self, conn: ConnId, line: Line) {
-        self.lines.insert(conn, Queued { line, batch: Vec::new() });
+        self.lines.insert(conn, Queued { line, batch: Vec::new(), event_bytes: 0 });
     }
 
     /// A connection is gone; what waited for it is dropped.
@@ -157,6 +193,20 @@ impl Outbox {
             self.touched.push(conn);
         }
         queued.batch.push(out);
+    }
+
+    /// As [`Outbox::push`], for an event. False when too many wait for this connection already: then it is not taken.
+    #[must_use]
+    pub fn push_event(&mut self, conn: ConnId, event: &Arc<Event>) -> bool {
+        let Some(queued) = self.lines.get_mut(&conn) else { return true };
+        let out = Out::Event(Arc::clone(event));
+        let event_bytes = queued.event_bytes + weight::of_out(&out);
+        if event_bytes + queued.line.fill.unsent_event_bytes.load(Ordering::Relaxed) > UNSENT_EVENT_BYTES_MAX {
+            return false;
+        }
+        queued.event_bytes = event_bytes;
+        self.push(conn, out);
+        true
     }
 
     /// Closes a connection without its last replies.
@@ -181,6 +231,7 @@ impl Outbox {
         for conn in self.touched.drain(..) {
             let Some(queued) = self.lines.get_mut(&conn) else { continue };
             let batch = std::mem::take(&mut queued.batch);
+            queued.event_bytes = 0;
             if !batch.is_empty() && !queued.line.send(batch) {
                 cut.push(conn);
             }
@@ -193,6 +244,7 @@ impl Outbox {
         for conn in self.touched.drain(..) {
             if let Some(queued) = self.lines.get_mut(&conn) {
                 queued.batch.clear();
+                queued.event_bytes = 0;
             }
         }
     }

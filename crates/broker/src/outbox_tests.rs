@@ -22,6 +22,7 @@ fn received(end: &mut LineEnd) -> Vec<String> {
         | Out::Hello { request }
         | Out::Pong { request, .. } => request.to_string(),
         Out::Event(_) => "event".to_owned(),
+        Out::Unsubscribed { .. } => "unsubscribed".to_owned(),
         Out::Close => "close".to_owned(),
     };
     std::iter::from_fn(|| end.batches.try_recv().ok())
@@ -104,7 +105,9 @@ fn what_was_written_makes_room_again() {
         outbox.push(A, refused(UNSENT_BYTES_MAX / 2));
         assert!(outbox.release().is_empty());
         let batch = end.batches.try_recv().expect("a batch was sent");
-        end.fill.written(batch.iter().map(weight::of_out).sum());
+        let mut written = Weight::default();
+        batch.iter().for_each(|out| written.add(out));
+        end.fill.written(written);
     }
 }
 
@@ -128,4 +131,30 @@ fn several_answers_of_one_turn_count_together() {
     outbox.push(A, refused(UNSENT_BYTES_MAX / 2));
     outbox.push(A, refused(UNSENT_BYTES_MAX / 2));
     assert_eq!(outbox.release(), [A]);
+}
+
+#[test]
+fn a_subscriber_that_does_not_read_gets_no_more_events_and_its_replies_all_the_same() {
+    let mut outbox = Outbox::default();
+    let (line, mut end) = Line::new();
+    outbox.connect(A, line);
+    let event = Arc::new(Event { queue: Arc::from("q"), job: None, at: Timestamp(0), kind: EventKind::Paused });
+    let fits = UNSENT_EVENT_BYTES_MAX / weight::of_out(&Out::Event(Arc::clone(&event)));
+    for number in 0..fits {
+        assert!(outbox.push_event(A, &event), "event {number} of {fits}");
+        // Whether they wait in one turn or in many makes no difference.
+        if number % 1_000 == 0 {
+            assert!(outbox.release().is_empty());
+        }
+    }
+    assert!(!outbox.push_event(A, &event));
+    assert!(outbox.release().is_empty());
+    assert!(!outbox.push_event(A, &event));
+    outbox.push(A, pong(1));
+    assert!(outbox.release().is_empty());
+    let mut written = Weight::default();
+    std::iter::from_fn(|| end.batches.try_recv().ok()).flatten().for_each(|out| written.add(&out));
+    end.fill.written(written);
+    assert!(outbox.push_event(A, &event), "what was written makes room again");
+    assert!(outbox.push_event(B, &event), "who is gone is not slow");
 }

@@ -48,7 +48,7 @@ fn reachable(ip: IpAddr) -> IpAddr {
 
 async fn converse(door: &Door, stream: TcpStream, ip: IpAddr, run: &Run, command: &[u8]) -> io::Result<()> {
     stream.set_nodelay(true)?;
-    if door.tls.is_none() {
+    if door.rules.tls.is_none() {
         return send_all(stream, door, run, command).await;
     }
     let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
@@ -68,7 +68,7 @@ async fn send_all(
     command: &[u8],
 ) -> io::Result<()> {
     let mut decoder = FrameDecoder::new();
-    if let Some(token) = door.access.tokens().first() {
+    if let Some(token) = door.rules.access.tokens().first() {
         let mut frame = BytesMut::new();
         write_frame(&mut frame, |out| {
             let mut map = MapWriter::begin(out);

@@ -1,11 +1,12 @@
 //! The door for clients: binds an address, accepts, and starts one task per connection.
 
 use crate::access::Access;
+use crate::config::ConnSettings;
 use crate::conn_table::Client;
-use crate::connection::{Session, last_words, serve};
+use crate::connection::{Session, Socket, last_words, serve};
 use crate::error::ListenError;
 use crate::inbox::{Inbox, Message, Problem};
-use crate::limits::{BACKLOG_MAX, CONNECTIONS_MAX};
+use crate::limits::{BACKLOG_MAX, TURNED_AWAY_MAX};
 use crate::process::Wanted;
 use crate::run::Runs;
 use crate::tls::{NoTls, handshake};
@@ -32,30 +33,43 @@ const PORTS_TRIED: u16 = 20;
 pub struct Door {
     /// The way to the core.
     pub inbox: Inbox,
-    /// Who may ask.
-    pub access: Arc<Access>,
-    /// Clients must speak TLS; none = they speak plainly.
-    pub tls: Option<TlsAcceptor>,
+    /// What all connections must keep to.
+    pub rules: Rules,
     /// Where clients go whose program is wanted.
     pub wanted: UnboundedSender<Wanted>,
     /// Runs of the window, whose connections come in as any other's.
     pub runs: Runs,
     room: Arc<Semaphore>,
+    /// For those that are told that there is no room.
+    room_outside: Arc<Semaphore>,
     conns_ever: AtomicU64,
+}
+
+/// What all connections must keep to.
+pub struct Rules {
+    /// Who may ask.
+    pub access: Arc<Access>,
+    /// Clients must speak TLS; none = they speak plainly.
+    pub tls: Option<TlsAcceptor>,
+    /// How many are served at the same time.
+    pub conns_max: usize,
+    /// Bounds of each.
+    pub connection: ConnSettings,
 }
 
 impl Door {
     /// A door without connections.
     #[must_use]
-    pub fn new(inbox: Inbox, access: Arc<Access>, tls: Option<TlsAcceptor>, wanted: UnboundedSender<Wanted>) -> Door {
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        Door { inbox, access, tls, wanted, runs: Runs::default(), room, conns_ever: AtomicU64::new(0) }
+    pub fn new(inbox: Inbox, rules: Rules, wanted: UnboundedSender<Wanted>) -> Door {
+        let room = Arc::new(Semaphore::new(rules.conns_max));
+        let room_outside = Arc::new(Semaphore::new(TURNED_AWAY_MAX));
+        Door { inbox, rules, wanted, runs: Runs::default(), room, room_outside, conns_ever: AtomicU64::new(0) }
     }
 
     /// Whether a connection is still there.
     #[must_use]
     pub fn is_used(&self) -> bool {
-        self.room.available_permits() < CONNECTIONS_MAX
+        self.room.available_permits() < self.rules.conns_max
     }
 
     fn next_conn(&self) -> ConnId {
@@ -117,15 +131,21 @@ fn admit(socket: TcpStream, peer: SocketAddr, door: &Arc<Door>) {
             }
             tokio::spawn(serve_in(socket, client, Arc::clone(door), place));
         }
-        Err(_full) => {
-            tokio::spawn(turn_away(socket, client, door.inbox.clone()));
-        }
+        Err(_full) => match Arc::clone(&door.room_outside).try_acquire_owned() {
+            Ok(place) => {
+                tokio::spawn(turn_away(socket, client, Arc::clone(door), place));
+            }
+            // Even the answer costs something, and enough of them have been told of.
+            Err(_crowd) => drop(socket),
+        },
     }
 }
 
 async fn serve_in(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, place: OwnedSemaphorePermit) {
-    let session = Session::new(Arc::clone(&client), door.inbox.clone(), Arc::clone(&door.access));
-    match &door.tls {
+    let Rules { access, tls, connection, .. } = &door.rules;
+    let (inbox, access) = (door.inbox.clone(), Arc::clone(access));
+    let session = Session { client: Arc::clone(&client), inbox, access, settings: *connection };
+    match tls {
         None => serve(socket, session).await,
         Some(tls) => match handshake(tls, socket).await {
             Ok(socket) => serve(socket, session).await,
@@ -146,14 +166,28 @@ async fn no_tls(NoTls { problem, socket }: NoTls, client: Arc<Client>, inbox: &I
     }
 }
 
-async fn turn_away(mut socket: TcpStream, client: Arc<Client>, inbox: Inbox) {
-    let text = format!("Too many connections (max {CONNECTIONS_MAX})");
+async fn turn_away(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, place: OwnedSemaphorePermit) {
+    let text = format!("Too many connections (max {})", door.rules.conns_max);
     tracing::warn!(peer = %client.peer, "turned away: {text}");
+    let problem = Problem { label: "turned away", text: text.clone(), bytes: Vec::new() };
+    // When the core has ended there is no window to show it.
+    let _ = door.inbox.send(Message::Problem(client, problem));
+    match &door.rules.tls {
+        None => say_and_close(socket, &text).await,
+        Some(tls) => {
+            // The answer can only be read inside of TLS; whoever does not speak it has two reasons to go.
+            if let Ok(socket) = handshake(tls, socket).await {
+                say_and_close(socket, &text).await;
+            }
+        }
+    }
+    drop(place);
+}
+
+async fn say_and_close(mut socket: impl Socket, text: &str) {
     let mut frame = BytesMut::new();
-    encode_error(&mut frame, None, &text);
+    encode_error(&mut frame, None, text);
     if socket.write_all(&frame).await.is_ok() {
         last_words(&mut socket).await;
     }
-    // When the core has ended there is no window to show it.
-    let _ = inbox.send(Message::Problem(client, Problem { label: "turned away", text, bytes: Vec::new() }));
 }

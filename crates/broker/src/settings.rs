@@ -53,7 +53,7 @@ impl BrokerHandle {
     /// could not change them.
     #[must_use]
     pub fn auth_tokens(&self) -> Vec<String> {
-        self.0.door.access.tokens()
+        self.0.door.rules.access.tokens()
     }
 
     /// From now on these tokens and no others. Clients that came in by a token that is not among them are closed at once,
@@ -71,16 +71,16 @@ impl BrokerHandle {
             }
             Some(_) | None => {}
         }
-        self.0.door.access.replace(tokens);
+        self.0.door.rules.access.replace(tokens);
         // When the core has ended, no clients are left.
-        let _ = self.0.inbox.send(Message::AccessChanged(Arc::clone(&self.0.door.access)));
+        let _ = self.0.inbox.send(Message::AccessChanged(Arc::clone(&self.0.door.rules.access)));
         Ok(())
     }
 
     /// Whether clients must speak TLS. That does not change while the broker runs.
     #[must_use]
     pub fn uses_tls(&self) -> bool {
-        self.0.door.tls.is_some()
+        self.0.door.rules.tls.is_some()
     }
 
     /// Where the data is, as it was asked for.
@@ -128,7 +128,7 @@ impl State {
 
 impl Shared {
     fn open(&self, addr: SocketAddr) -> Result<Open, ListenError> {
-        if !addr.ip().is_loopback() && self.door.access.is_open() {
+        if !addr.ip().is_loopback() && self.door.rules.access.is_open() {
             return Err(ListenError::NeedsToken { addr });
         }
         let _inside = self.runtime.enter();

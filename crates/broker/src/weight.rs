@@ -15,7 +15,7 @@ pub fn of_out(out: &Out) -> usize {
     match out {
         Out::Reply { reply, .. } => of_reply(reply),
         Out::Refused { text, .. } => SMALL + text.len(),
-        Out::Hello { .. } | Out::Pong { .. } | Out::Close => SMALL,
+        Out::Hello { .. } | Out::Pong { .. } | Out::Unsubscribed { .. } | Out::Close => SMALL,
         Out::Event(event) => of_event(event),
     }
 }

@@ -1,10 +1,10 @@
 //! The command line, together with the environment: what `onceoverd` is to do.
 //!
-//! Flags win over the environment. Parsed by hand: ten flags do not pay for a library.
+//! Flags win over the environment. Parsed by hand: eleven flags do not pay for a library.
 
 use onceover_broker::config::{
-    BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_dedup_window, parse_host, parse_port,
-    tls_files,
+    BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_connections_max, parse_dedup_window,
+    parse_host, parse_port, tls_files,
 };
 use onceover_broker::tls::NamedFile;
 use std::path::PathBuf;
@@ -26,6 +26,7 @@ Usage: onceoverd [FLAGS]
   --data FOLDER        Folder that holds the jobs, in the file onceover.db [the account's data folder].
   --tls-cert FILE      Clients must speak TLS: the certificate, and those that vouch for it, in PEM form.
   --tls-key FILE       Its private key in PEM form.
+  --max-connections N  Clients served at the same time [10000]; fewer when the limit of open files is lower.
   --dedup-window WHEN  ttl: a deduplication window lasts until its end. until-done: it ends with its job. [ttl]
   --help, --version
 
@@ -36,6 +37,10 @@ Environment (flags win):
   AUTH_TOKENS          Clients must know one of these; separated by commas.
   TLS_CERT_FILE, TLS_KEY_FILE
                        As --tls-cert and --tls-key.
+  MAX_CONNECTIONS      As --max-connections.
+  TCP_IDLE_TIMEOUT_MS  Silence in the middle of a frame that ends a connection [60000]; 0 = none does.
+  RATE_LIMIT_MAX_REQUESTS, RATE_LIMIT_WINDOW_MS
+                       Frames a connection may send in a time [not limited; 60000].
   RUST_LOG             What is logged to stderr, such as debug; info when not set.
 
 The exit code is 0 after an orderly stop, 1 after a failure, 2 for wrong usage, 3 when a port is in use, 4 when the data
@@ -103,12 +108,14 @@ struct Flags {
     no_ui: bool,
     read_only: bool,
     data: Option<PathBuf>,
+    connections_max: Option<usize>,
     tls_cert: Option<NamedFile>,
     tls_key: Option<NamedFile>,
     dedup_window: Option<onceover_broker::config::DedupWindow>,
 }
 
-const VALUED: [&str; 7] = ["--host", "--port", "--ui-port", "--data", "--tls-cert", "--tls-key", "--dedup-window"];
+const VALUED: [&str; 8] =
+    ["--host", "--port", "--ui-port", "--data", "--tls-cert", "--tls-key", "--max-connections", "--dedup-window"];
 
 /// Reads the arguments behind the program's name, and the environment through `lookup`.
 ///
@@ -153,6 +160,7 @@ impl Flags {
             "--data" => self.data = Some(PathBuf::from(value)),
             "--tls-cert" => self.tls_cert = Some(NamedFile { setting: flag, path: PathBuf::from(value) }),
             "--tls-key" => self.tls_key = Some(NamedFile { setting: flag, path: PathBuf::from(value) }),
+            "--max-connections" => self.connections_max = Some(parse_connections_max(flag, value)?),
             _ => self.dedup_window = Some(parse_dedup_window(flag, value)?),
         }
         Ok(())
@@ -170,6 +178,9 @@ impl Flags {
         broker.port = self.port.or(environment.tcp_port).unwrap_or(broker.port);
         broker.auth_tokens = environment.auth_tokens;
         broker.tls = tls_files(self.tls_cert.or(environment.tls_cert), self.tls_key.or(environment.tls_key))?;
+        let connections_max = self.connections_max.or(environment.connections_max);
+        broker.connections_max = connections_max.unwrap_or(broker.connections_max);
+        broker.connection = environment.connection;
         broker.dedup_window = self.dedup_window.unwrap_or(broker.dedup_window);
         let ui = match self.ui_port.or(environment.http_port) {
             _ if self.no_ui => Ui::Off,

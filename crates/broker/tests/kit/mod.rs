@@ -3,22 +3,28 @@
 #![allow(clippy::unwrap_used, dead_code)] // A failed step is a failed test; no test uses all of it.
 
 use bytes::BytesMut;
+use onceover_broker::conn_table::ProblemEntry;
 use onceover_broker::{Broker, BrokerConfig, BrokerStatus, DataPlace};
 use onceover_store::SimDisk;
 use onceover_wire::msgpack::{Raw, Value, write};
 use serde_json::{Map, Number, json};
 use std::io::{Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Longer than anything here takes; only a failing test waits for it.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// A broker on a free port of loopback, its rows on `disk`.
 pub fn start(disk: &SimDisk, tokens: &[&str]) -> Broker {
+    start_with(disk, |config| config.auth_tokens = tokens.iter().map(|token| (*token).to_owned()).collect())
+}
+
+/// The same with other settings.
+pub fn start_with(disk: &SimDisk, change: impl FnOnce(&mut BrokerConfig)) -> Broker {
     let mut config = BrokerConfig::new(DataPlace::Folder("simulated".into()));
     config.port = 0;
-    config.auth_tokens = tokens.iter().map(|token| (*token).to_owned()).collect();
+    change(&mut config);
     let addr = config.addr();
     let broker = Broker::with_storage(config, disk.open().unwrap(), "simulated".into()).unwrap();
     broker.listen(addr).unwrap();
@@ -40,6 +46,26 @@ pub fn socket(addr: SocketAddr) -> TcpStream {
     socket
 }
 
+/// The problems that were told, newest first.
+pub fn problems(broker: &Broker) -> Vec<ProblemEntry> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let handle = broker.handle();
+    runtime.block_on(handle.view(|core| core.connections.problems().cloned().collect())).unwrap()
+}
+
+/// The newest problem with this label, once there is one.
+pub fn problem(broker: &Broker, label: &str) -> ProblemEntry {
+    let deadline = Instant::now() + PATIENCE;
+    loop {
+        let told = problems(broker);
+        if let Some(entry) = told.iter().find(|entry| entry.problem.label == label) {
+            return entry.clone();
+        }
+        assert!(Instant::now() < deadline, "no {label} among {told:?}");
+        std::thread::yield_now();
+    }
+}
+
 /// One connection.
 pub struct Client<S = TcpStream> {
     socket: S,
@@ -49,6 +75,14 @@ pub struct Client<S = TcpStream> {
 impl Client {
     pub fn new(addr: SocketAddr) -> Client {
         Client::over(socket(addr))
+    }
+
+    /// Whether nothing comes for this long.
+    pub fn is_silent(&self, time: Duration) -> bool {
+        self.socket.set_read_timeout(Some(time)).unwrap();
+        let silent = self.socket.peek(&mut [0]).is_err();
+        self.socket.set_read_timeout(Some(PATIENCE)).unwrap();
+        silent
     }
 
     /// We send nothing any more.
@@ -103,14 +137,15 @@ impl<S: Read + Write> Client<S> {
         Some(to_json(Raw::parse(&payload).expect("the broker writes MessagePack")))
     }
 
-    pub fn frame(&mut self, cmd: &str, mut fields: serde_json::Value) -> Vec<u8> {
+    /// Sends a command with a request id of its own.
+    pub fn send_as(&mut self, req_id: &str, cmd: &str, fields: serde_json::Value) {
+        let bytes = framed(req_id, cmd, fields);
+        self.raw(&bytes);
+    }
+
+    pub fn frame(&mut self, cmd: &str, fields: serde_json::Value) -> Vec<u8> {
         self.sent += 1;
-        fields["cmd"] = json!(cmd);
-        fields["reqId"] = json!(self.sent.to_string());
-        let mut payload = BytesMut::new();
-        pack(&mut payload, &fields);
-        let header = u32::try_from(payload.len()).unwrap().to_be_bytes();
-        [&header, &payload[..]].concat()
+        framed(&self.sent.to_string(), cmd, fields)
     }
 
     fn exactly(&mut self, buffer: &mut [u8]) -> Option<()> {
@@ -123,6 +158,15 @@ impl<S: Read + Write> Client<S> {
             }
         }
     }
+}
+
+fn framed(req_id: &str, cmd: &str, mut fields: serde_json::Value) -> Vec<u8> {
+    fields["cmd"] = json!(cmd);
+    fields["reqId"] = json!(req_id);
+    let mut payload = BytesMut::new();
+    pack(&mut payload, &fields);
+    let header = u32::try_from(payload.len()).unwrap().to_be_bytes();
+    [&header, &payload[..]].concat()
 }
 
 fn pack(out: &mut BytesMut, value: &serde_json::Value) {

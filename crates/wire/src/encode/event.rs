@@ -10,6 +10,7 @@ use crate::msgpack::write::{self, MapWriter};
 use bytes::BytesMut;
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::job::Blob;
+use onceover_engine::time::Timestamp;
 
 /// Appends one event frame, the same for every subscriber.
 ///
@@ -35,6 +36,22 @@ pub fn encode_event(out: &mut BytesMut, event: &Event) {
     if framed(out, true).is_none() {
         framed(out, false).expect("an event without details fits into a frame");
     }
+}
+
+/// Appends the last event of a subscription that the broker ends: `unsubscribed`, with the reason as its `error`. Bunqueue
+/// has none; its clients ignore types that they do not know.
+pub fn encode_unsubscribed(out: &mut BytesMut, queue: &str, at: Timestamp, error: &str) {
+    let framed = write_frame(out, |out| {
+        let mut map = MapWriter::begin(out);
+        map.str("type", "event");
+        let mut body = map.map("event");
+        body.str("eventType", "unsubscribed");
+        body.str("queue", queue);
+        body.str("jobId", "");
+        body.time("timestamp", at.0);
+        body.str("error", error);
+    });
+    framed.expect("two short texts fit into a frame");
 }
 
 fn type_name(kind: &EventKind) -> &'static str {

@@ -18,7 +18,7 @@ use onceover_engine::reply::Reply;
 use onceover_engine::time::Timestamp;
 use std::fmt::Write as _;
 
-pub use event::encode_event;
+pub use event::{encode_event, encode_unsubscribed};
 
 /// What an answer depends on besides its content.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
