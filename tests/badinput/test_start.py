@@ -384,6 +384,44 @@ def environment():
 
 
 @checks
+def page_link():
+    """the page's link survives a restart, as long as nobody else could have read it; other data has another one"""
+    with Broker() as broker:
+        first = broker.token
+        kept = data_file(broker.data) + ".page-token"
+        same(stat.S_IMODE(os.stat(kept).st_mode), 0o600)
+        for how in (broker.stop, broker.kill):
+            how()
+            same((broker.start().token, broker.rpc({"type": "overview"})["broker"]["state"]), (first, "listening"))
+        broker.stop()
+        os.chmod(kept, 0o644)
+        assert broker.start().token != first, "a token that others could read is used"
+    with Broker() as other:
+        assert other.token != first
+
+
+@checks
+def too_many_connections():
+    """one client too many is told so; the limit of open files bounds them, and is raised where it can be"""
+    with Broker(args=["--max-connections", "3"]) as broker:
+        wires = [broker.connect() for _ in range(3)]
+        assert all(wire.call("Ping")["ok"] for wire in wires)
+        with broker.connect() as fourth:
+            same(fourth.message(), {"ok": False, "error": "Too many connections (max 3)"})
+
+    def few_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (128, 192))
+
+    with Broker(setup=few_files) as broker:
+        wires = [broker.connect() for _ in range(150)]
+        told = [wire.message().get("error") for wire in wires[128:132]]
+        same(set(told), {"Too many connections (max 128)"})
+        assert all(wire.call("Ping")["ok"] for wire in wires[:128])
+        assert "only 128 connections are possible" in "".join(broker.output), broker.tail()
+        [wire.close() for wire in wires]
+
+
+@checks
 def signals():
     """SIGTERM and SIGINT end it cleanly, also with clients, and what was accepted is kept"""
     for how in (signal.SIGTERM, signal.SIGINT):

@@ -50,6 +50,14 @@ fn tls_files_come_from_either() {
 }
 
 #[test]
+fn the_number_of_connections_comes_from_either() {
+    let names = [("MAX_CONNECTIONS", "7"), ("TCP_IDLE_TIMEOUT_MS", "0")];
+    assert_eq!(settings("--max-connections 8", &names).broker.connections_max, 8);
+    let environment = settings("", &names).broker;
+    assert_eq!((environment.connections_max, environment.connection.partial_frame_timeout), (7, None));
+}
+
+#[test]
 fn help_and_version_come_first() {
     assert_eq!(run("--port 1 --help", &[]), Ok(Action::Help));
     assert_eq!(run("-V", &[("TCP_PORT", "nonsense")]), Ok(Action::Version));

@@ -2,15 +2,13 @@
 //!
 //! Payloads can be secret and every page in a browser can send requests to this machine, so: the `Host` must be ours
 //! (against names that point here), an `Origin` must be ours (against other pages), and every question and action needs
-//! the session cookie or the token. The token is printed once in a link's fragment, which browsers do not send; the page
-//! trades it for the cookie. Neither is ever logged.
+//! the session cookie or the token. The token is printed in a link's fragment, which browsers do not send; the page
+//! trades it for the cookie, which is good until the program ends. Neither is ever logged.
 
+use crate::page_token::secret;
 use axum::http::HeaderMap;
 use axum::http::header::{AUTHORIZATION, COOKIE, HOST, ORIGIN};
 use onceover_broker::secret::same_secret;
-
-/// Bytes of randomness in the token and in the session's secret.
-const SECRET_BYTES: usize = 32;
 
 /// The secrets of one run of the program.
 pub struct Guard {
@@ -20,12 +18,12 @@ pub struct Guard {
 }
 
 impl Guard {
-    /// New secrets for the door on `port`.
+    /// For the door on `port`, with this token and a new session.
     ///
     /// # Errors
     /// The operating system gives no random bytes.
-    pub fn new(port: u16) -> Result<Guard, getrandom::Error> {
-        Ok(Guard { port, token: secret()?, session: secret()? })
+    pub fn new(port: u16, token: String) -> Result<Guard, getrandom::Error> {
+        Ok(Guard { port, token, session: secret()? })
     }
 
     /// For the printed link.
@@ -83,12 +81,6 @@ impl Guard {
             (name == "127.0.0.1" || name.eq_ignore_ascii_case("localhost")) && port == self.port.to_string()
         })
     }
-}
-
-fn secret() -> Result<String, getrandom::Error> {
-    let mut bytes = [0; SECRET_BYTES];
-    getrandom::fill(&mut bytes)?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
 }
 
 #[cfg(test)]

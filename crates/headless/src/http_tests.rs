@@ -21,7 +21,7 @@ impl Bench {
     fn new(name: &str) -> Bench {
         let folder = std::env::temp_dir().join(format!("onceover-door-{}-{name}", std::process::id()));
         let broker = Broker::open(BrokerConfig::new(DataPlace::Folder(folder.clone()))).unwrap();
-        let guard = Guard::new(PORT).unwrap();
+        let guard = Guard::new(PORT, "a token".to_owned()).unwrap();
         let token = guard.token().to_owned();
         let door = Door { guard, inspector: Inspector::new(broker.handle()), broker: broker.handle() };
         Bench { router: router(Arc::new(door)), token, folder, broker: Some(broker) }

@@ -7,6 +7,7 @@ mod args;
 mod assets;
 mod guard;
 mod http;
+mod page_token;
 
 use crate::args::{Action, HELP, Settings, Ui};
 use crate::guard::Guard;
@@ -139,7 +140,7 @@ async fn bind_ui(ui: Ui) -> Result<Option<TcpListener>, Failure> {
 
 fn open_ui(listener: TcpListener, broker: BrokerHandle, read_only: bool) -> Result<(), Failure> {
     let addr = listener.local_addr()?;
-    let guard = Guard::new(addr.port())?;
+    let guard = Guard::new(addr.port(), page_token::of(&broker.data_file())?)?;
     let link = format!("window at http://{addr}/#token={}", guard.token());
     let inspector = Inspector::new(broker.clone()).with_settings(WindowSettings::fixed(read_only));
     let door = Door { guard, inspector, broker };
