@@ -281,24 +281,15 @@ def slow_reader(broker):
 
 @checks
 def many_connections(broker):
-    """more connections than allowed: the surplus is turned away, and there is room again afterwards"""
+    """more than a thousand connections are served, and there is room again afterwards; the bound is tested in bad-start"""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < 4096:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(4096, hard), hard))
-    wires, refused = [], 0
-    for _ in range(1200):
-        try:
-            wire = broker.connect(timeout=5)
-            assert wire.call("Ping")["ok"]
-            wires.append(wire)
-        except (Gone, OSError):
-            refused += 1
-    assert len(wires) >= 1000, f"only {len(wires)} connections"
-    assert all(wire.call("Ping")["ok"] for wire in wires[:50]), "the first clients are not served"
+    wires = [broker.connect(timeout=5) for _ in range(1500)]
+    assert all(wire.call("Ping")["ok"] for wire in wires)
     for wire in wires:
         wire.close()
     until("there is room again", lambda: room(broker))
-    assert refused > 0, "no bound on connections"
 
 
 def room(broker):

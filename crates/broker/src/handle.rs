@@ -17,7 +17,6 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use tokio::runtime;
 use tokio::sync::{oneshot, watch};
-use tokio::task::AbortHandle;
 
 /// What a broker does.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -82,8 +81,9 @@ pub(crate) struct Data {
 /// An address that clients can connect to.
 pub(crate) struct Open {
     pub(crate) addr: SocketAddr,
-    pub(crate) accepting: AbortHandle,
-    /// Ends when the address is free again after `accepting` was aborted.
+    /// Never sent on: whoever drops it closes the address.
+    pub(crate) close: oneshot::Sender<()>,
+    /// Ends when the address is free again.
     pub(crate) closed: mpsc::Receiver<()>,
 }
 
@@ -233,9 +233,8 @@ impl Shared {
 
     /// Nobody comes in any more.
     pub(crate) fn close_door(&self) {
-        if let Some(open) = self.state().open.take() {
-            open.accepting.abort();
-        }
+        let open = self.state().open.take();
+        open.map(Open::close);
     }
 
     /// The core has ended.

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc::UnboundedSender;
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 use tokio_rustls::TlsAcceptor;
 
 /// Pause after a failed accept: the system is out of descriptors, and trying at once would only keep it busy.
@@ -105,15 +105,26 @@ fn free_port_near(addr: SocketAddr) -> Option<u16> {
     next.chain([0]).find_map(free)
 }
 
-/// Accepts until the task is aborted.
-pub async fn accept(listener: TcpListener, door: Arc<Door>) {
+/// Accepts until `close` is dropped, then lets in those who have connected already: they would be reset otherwise.
+pub async fn accept(listener: TcpListener, door: Arc<Door>, mut close: oneshot::Receiver<()>) {
     loop {
-        match listener.accept().await {
+        let accepted = tokio::select! {
+            accepted = listener.accept() => accepted,
+            _ = &mut close => break,
+        };
+        match accepted {
             Ok((socket, peer)) => admit(socket, peer, &door),
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(AFTER_FAILED_ACCEPT).await;
             }
+        }
+    }
+    // Asked of the system itself: the runtime may not have heard of them yet. Any error means that nobody is left.
+    let Ok(listener) = listener.into_std() else { return };
+    while let Ok((socket, peer)) = listener.accept() {
+        if let Ok(socket) = socket.set_nonblocking(true).and_then(|()| TcpStream::from_std(socket)) {
+            admit(socket, peer, &door);
         }
     }
 }

@@ -43,9 +43,7 @@ impl BrokerHandle {
         state.error = opened.as_ref().err().cloned();
         let open = opened?;
         let bound = open.addr;
-        if let Some(before) = state.open.replace(open) {
-            before.accepting.abort();
-        }
+        state.open = Some(open);
         Ok(bound)
     }
 
@@ -126,6 +124,17 @@ impl State {
     }
 }
 
+impl Open {
+    /// Lets go of the address, and returns it once it is free.
+    pub(crate) fn close(self) -> SocketAddr {
+        let Open { addr, close, closed } = self;
+        drop(close);
+        // Nothing is ever sent: its end is what is waited for.
+        let _ = closed.recv_timeout(CLOSE_TIMEOUT);
+        addr
+    }
+}
+
 impl Shared {
     fn open(&self, addr: SocketAddr) -> Result<Open, ListenError> {
         if !addr.ip().is_loopback() && self.door.rules.access.is_open() {
@@ -135,22 +144,18 @@ impl Shared {
         let listener = bind(addr)?;
         let bound = listener.local_addr().map_err(|error| ListenError::System { addr, cause: error.to_string() })?;
         let (open, closed) = mpsc::channel();
+        let (close, closing) = oneshot::channel();
         let door = Arc::clone(&self.door);
-        let accepting = self.runtime.spawn(async move {
-            accept(listener, door).await;
+        self.runtime.spawn(async move {
+            accept(listener, door, closing).await;
             drop(open);
         });
-        Ok(Open { addr: bound, accepting: accepting.abort_handle(), closed })
+        Ok(Open { addr: bound, close, closed })
     }
 
     /// Opens an address whose port is in the way because we have it ourselves, such as all addresses instead of loopback.
     fn open_instead(&self, state: &mut State, addr: SocketAddr) -> Result<Open, ListenError> {
-        let before = state.open.take().map(|before| {
-            before.accepting.abort();
-            // It never sends: its end is what is waited for.
-            let _ = before.closed.recv_timeout(CLOSE_TIMEOUT);
-            before.addr
-        });
+        let before = state.open.take().map(Open::close);
         self.open(addr).inspect_err(|_| {
             // It was ours a moment ago; should another program have been quicker, the status tells.
             state.open = before.and_then(|before| self.open(before).ok());
