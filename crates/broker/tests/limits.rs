@@ -1,5 +1,7 @@
 //! What no client can take too much of: connections, commands in progress, frames in a time, events that wait for it.
 
+#![allow(clippy::unwrap_used)] // A failed step is a failed test.
+
 mod kit;
 
 use kit::{Client, connect, problem, problems, start, start_with};

@@ -1,5 +1,7 @@
 //! Settings that change while clients are connected: the address, the tokens, the data.
 
+#![allow(clippy::unwrap_used)] // A failed step is a failed test.
+
 mod kit;
 
 use kit::{Client, connect, problem, start};

@@ -1,5 +1,7 @@
 //! Clients of a broker that asks for TLS, and what becomes of those that speak something else.
 
+#![allow(clippy::unwrap_used)] // A failed step is a failed test.
+
 mod kit;
 
 use kit::{Client, problem, socket, start_with};
