@@ -4,11 +4,12 @@ use crate::source::Source;
 use crate::values::{field, fields_of};
 use crate::world::World;
 use bytes::BytesMut;
-use onceover_engine::command::Command;
+use onceover_engine::command::{Command, WindowChange};
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
 use onceover_wire::decode::command_names;
 use onceover_wire::msgpack::write;
+use std::sync::Arc;
 
 /// Steps of one script; what is beyond is not looked at.
 const STEPS_MAX: usize = 96;
@@ -40,11 +41,7 @@ fn step(world: &mut World, source: &mut Source<'_>) {
             0 => world.disconnect(1 + source.below(3) as u64),
             1 => world.hang_up(1 + source.below(3) as u64),
             2 => world.restart(),
-            _ => {
-                let id = world.known.ids.last().map_or(JobId::parse("a"), |id| JobId::parse(id));
-                let remove = source.one_in(2);
-                world.act(if remove { Command::RemoveJob { id } } else { Command::RetryJob { id } });
-            }
+            _ => by_hand(world, source),
         },
         3 => {
             let length = source.below(64);
@@ -57,6 +54,26 @@ fn step(world: &mut World, source: &mut Source<'_>) {
             world.request(conn, &payload);
         }
     }
+}
+
+/// What the window does with one of the jobs it has seen, or with the key `k`.
+fn by_hand(world: &mut World, source: &mut Source<'_>) {
+    let id = world.known.ids.iter().rev().nth(source.below(4)).map_or(JobId::parse("a"), |id| JobId::parse(id));
+    let (generation, seen) = world.generation_of(&id);
+    let (queue, key) = (Arc::from("q"), Arc::from("k"));
+    let command = match source.below(6) {
+        0 => Command::RemoveJob { id },
+        1 => Command::RetryJob { id },
+        2 => Command::EditData { id, generation, seen, data: Some(vec![0xc0].into()) },
+        3 => Command::ReleaseKey { queue, key, owner: id, generation },
+        4 => Command::RestoreKey { queue, key, generation },
+        _ => {
+            let ttl = Some(Millis(source.pick(&TIMES))).filter(|ttl| ttl.0 > 0);
+            let until = ttl.map(|ttl| world.now().plus(ttl));
+            Command::SetKeyWindow(WindowChange { queue, key, owner: id, generation, ttl, until })
+        }
+    };
+    world.act(command);
 }
 
 /// The payload of one request; now and then a byte of it is another one.

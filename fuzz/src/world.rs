@@ -8,7 +8,7 @@ use onceover_engine::command::Command;
 use onceover_engine::dedup::DedupWindow;
 use onceover_engine::effects::{Effects, Output};
 use onceover_engine::job::{Extra, Job};
-use onceover_engine::names::{ConnId, Origin};
+use onceover_engine::names::{ConnId, JobId, JobKey, Origin};
 use onceover_engine::reply::Reply;
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::{Engine, EngineConfig};
@@ -84,6 +84,15 @@ impl World {
         self.engine.tick(self.now, &mut later);
         self.settle(effects, None);
         self.settle(later, None);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.now
+    }
+
+    /// The generation that has an id now and the fingerprint of its data, as the window would have seen them.
+    pub fn generation_of(&self, id: &JobId) -> (JobKey, u64) {
+        self.engine.job(id).map_or((JobKey(0), 0), |job| (job.key, job.fingerprint))
     }
 
     /// A command of the window.
