@@ -6,6 +6,8 @@
 use crate::conn_table::Client;
 use crate::limits::{ACTIVITY_BYTES_MAX, ACTIVITY_ENTRIES_MAX, ACTIVITY_PAYLOAD_BYTES_MAX};
 use crate::rate::Rate;
+pub use crate::repeats::Group;
+use crate::repeats::{Repeats, same};
 use onceover_engine::command::NewJob;
 use onceover_engine::dedup::Outcome;
 use onceover_engine::effects::AddRecord;
@@ -112,6 +114,24 @@ impl AddEntry {
         }
     }
 
+    /// The custom job id it asked for, as text.
+    #[must_use]
+    pub fn custom_id(&self) -> Option<String> {
+        match &self.add {
+            LoggedAdd::Decided(record) => record.spec.custom_id.as_ref().map(ToString::to_string),
+            LoggedAdd::Refused(refused) => refused.add.custom_id.clone(),
+        }
+    }
+
+    /// The job name, as far as it is known.
+    #[must_use]
+    pub fn name(&self) -> Option<&str> {
+        match &self.add {
+            LoggedAdd::Decided(record) => Some(&record.spec.name),
+            LoggedAdd::Refused(refused) => refused.add.name.as_deref(),
+        }
+    }
+
     /// Whether only the start of the payload was kept, so that the add cannot be sent again.
     #[must_use]
     pub fn data_is_cut(&self) -> bool {
@@ -176,6 +196,7 @@ pub struct Activity {
     entries: VecDeque<AddEntry>,
     /// Numbers of the entries with each mark, ascending. Indexed by `Mark`.
     marked: [VecDeque<u64>; 4],
+    repeats: Repeats,
     bytes: usize,
     newest_seq: u64,
     /// Numbers that were given out for other data.
@@ -266,6 +287,21 @@ impl Activity {
         }
     }
 
+    /// Adds that are the same to a reader, in the order of the first of each.
+    #[must_use]
+    pub fn groups(&self) -> &VecDeque<Group> {
+        self.repeats.groups()
+    }
+
+    /// The adds of a group that the log still has, newest first; none for a group that it has forgotten.
+    pub fn members(&self, number: u64) -> impl Iterator<Item = &AddEntry> {
+        let group = self.repeats.get(number).copied();
+        let newest = group.and_then(|group| self.get(group.newest));
+        let (oldest, below) = group.map_or((0, 0), |group| (group.oldest, group.newest + 1));
+        let range = self.before(below).take_while(move |entry| entry.seq >= oldest);
+        range.filter(move |entry| newest.is_some_and(|newest| same(newest, entry)))
+    }
+
     pub(crate) fn record(&mut self, now: Timestamp, add: LoggedAdd, source: AddSource, took_us: u64) -> u64 {
         self.newest_seq += 1;
         self.rate.add(now, 1);
@@ -275,6 +311,8 @@ impl Activity {
         for mark in Mark::ALL.into_iter().filter(|mark| entry.is(*mark)) {
             self.marked[mark as usize].push_back(entry.seq);
         }
+        let (entries, first) = (&self.entries, self.newest_seq - self.entries.len() as u64);
+        self.repeats.record(&entry, |seq| entries.get(usize::try_from(seq.checked_sub(first)?).ok()?));
         self.entries.push_back(entry);
         while self.entries.len() > ACTIVITY_ENTRIES_MAX || self.bytes > ACTIVITY_BYTES_MAX {
             let Some(oldest) = self.entries.pop_front() else { break };
@@ -283,6 +321,7 @@ impl Activity {
                 numbers.pop_front_if(|seq| *seq == oldest.seq);
             }
         }
+        self.repeats.forget_before(self.newest_seq + 1 - self.entries.len() as u64);
         self.newest_seq
     }
 }

@@ -28,6 +28,7 @@ pub mod outbox;
 mod process;
 mod rate;
 mod rate_window;
+mod repeats;
 pub mod run;
 mod run_client;
 pub mod secret;

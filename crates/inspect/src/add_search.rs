@@ -8,10 +8,10 @@ use crate::adds::{FIELDS, Field, Logged, row};
 use crate::filter::Filter;
 use crate::limits::{LOG_STEP_MAX, PAGE_ROWS_MAX, SEARCH_BYTES_MAX};
 use crate::request::{AddsChip, AddsQuery};
-use crate::view::{AddCounts, AddsPage, Failure, FailureCode};
+use crate::view::{AddCounts, AddGroup, AddRow, AddsPage, Failure, FailureCode};
 use crate::words::count;
 use onceover_broker::CoreView;
-use onceover_broker::activity::{Activity, AddEntry, Mark};
+use onceover_broker::activity::{Activity, AddEntry, Group, Mark};
 use onceover_engine::time::Timestamp;
 use std::cell::Cell;
 
@@ -22,6 +22,8 @@ pub struct Question {
     after: Option<Cursor>,
     limit: usize,
     since: Option<u64>,
+    grouped: bool,
+    within: Option<u64>,
 }
 
 /// Where a page ended, and what it and those before it had met till then.
@@ -59,6 +61,8 @@ pub fn question(query: &AddsQuery) -> Result<Question, Failure> {
         after,
         limit: (query.limit as usize).min(PAGE_ROWS_MAX),
         since: query.since,
+        grouped: query.grouped && query.within.is_none(),
+        within: query.within,
     })
 }
 
@@ -85,6 +89,8 @@ struct Found {
     revision: u64,
     now: Timestamp,
     entries: Vec<AddEntry>,
+    /// Of each entry, where groups were asked for.
+    groups: Vec<AddGroup>,
     /// Of the last entry.
     last: Option<Cursor>,
     next: Option<Cursor>,
@@ -106,7 +112,11 @@ impl Search {
     #[must_use]
     pub fn step(mut self, core: &CoreView<'_>) -> Search {
         let mut found = self.found.take().unwrap_or_else(|| Found::nothing(core, &self.question));
-        if self.question.filter.is_empty() {
+        if self.question.grouped {
+            self.scan_groups(core, &mut found);
+        } else if let Some(group) = self.question.within {
+            self.scan_members(core, &mut found, group);
+        } else if self.question.filter.is_empty() {
             found.cut(core.activity, &self.question);
             self.below = None;
         } else {
@@ -126,12 +136,45 @@ impl Search {
                 return;
             }
             found.looked += 1;
-            let row = Logged { entry, now: core.now, budget: &budget };
-            let is_meant = self.question.mark.is_none_or(|mark| entry.is(mark));
-            if is_meant && self.question.filter.accepts(&row) {
+            if self.accepts(core, entry, &budget) {
                 found.take(&self.question, entry);
             }
         }
+    }
+
+    /// Groups are few, but for a log without repeats: then there are as many as entries.
+    fn scan_groups(&mut self, core: &CoreView<'_>, found: &mut Found) {
+        let budget = Cell::new(SEARCH_BYTES_MAX);
+        let groups = core.activity.groups();
+        let below = self.below.take().or(self.question.after.map(|after| after.seq)).unwrap_or(u64::MAX);
+        let end = groups.partition_point(|group| group.number < below);
+        for (at, group) in groups.range(..end).rev().enumerate() {
+            if at == LOG_STEP_MAX || budget.get() == 0 {
+                self.below = Some(group.number + 1);
+                return;
+            }
+            let Some(entry) = core.activity.get(group.newest) else { continue };
+            found.looked += group.count;
+            if self.accepts(core, entry, &budget) {
+                found.take_group(&self.question, *group, entry);
+            }
+        }
+    }
+
+    fn scan_members(&mut self, core: &CoreView<'_>, found: &mut Found, group: u64) {
+        let budget = Cell::new(SEARCH_BYTES_MAX);
+        let below = self.question.after.map_or(u64::MAX, |after| after.seq);
+        for entry in core.activity.members(group).skip_while(|entry| entry.seq >= below) {
+            found.looked += 1;
+            if self.accepts(core, entry, &budget) {
+                found.take(&self.question, entry);
+            }
+        }
+    }
+
+    fn accepts(&self, core: &CoreView<'_>, entry: &AddEntry, budget: &Cell<usize>) -> bool {
+        let row = Logged { entry, now: core.now, budget };
+        self.question.mark.is_none_or(|mark| entry.is(mark)) && self.question.filter.accepts(&row)
     }
 
     /// Whether the whole log was looked at.
@@ -158,17 +201,23 @@ impl Search {
         AddsPage {
             revision: found.revision,
             now: found.now.0,
-            rows: found.entries.iter().map(row).collect(),
+            rows: rows(&found),
             next: found.next.or(ended).map(Cursor::text),
             newest_seq: found.newest_seq,
             newer: found.newer,
             total: found.matching,
-            hidden: all.saturating_sub(found.matching),
+            // Of groups nobody knows how many adds the others stand for.
+            hidden: if self.question.grouped { found.looked.min(all) } else { all }.saturating_sub(found.matching),
             counts: found.counts,
             not_logged: 0,
             note: ended.map(|ended| format!("Searched {} of {} adds.", count(ended.looked.min(all)), count(all))),
         }
     }
+}
+
+fn rows(found: &Found) -> Vec<AddRow> {
+    let groups = found.groups.iter().copied().map(Some).chain(std::iter::repeat(None));
+    found.entries.iter().zip(groups).map(|(entry, group)| AddRow { group, ..row(entry) }).collect()
 }
 
 impl Found {
@@ -178,6 +227,7 @@ impl Found {
             revision: core.revision,
             now: core.now,
             entries: Vec::new(),
+            groups: Vec::new(),
             last: None,
             next: None,
             newest_seq: core.activity.newest_seq(),
@@ -217,6 +267,19 @@ impl Found {
     fn go_on_if(&mut self, more: bool) {
         let last = self.entries.last().filter(|_| more);
         self.next = last.map(|last| Cursor { seq: last.seq, matching: self.matching, looked: self.looked });
+    }
+
+    /// A group whose newest entry matches; they come newest first.
+    fn take_group(&mut self, question: &Question, group: Group, entry: &AddEntry) {
+        self.matching += 1;
+        self.newer += u64::from(question.since.is_some_and(|since| group.oldest > since));
+        if self.entries.len() < question.limit {
+            self.entries.push(entry.clone());
+            self.groups.push(AddGroup { number: group.number, count: group.count, first_seq: group.oldest });
+            self.last = Some(Cursor { seq: group.number, matching: self.matching, looked: self.looked });
+        } else if self.next.is_none() {
+            self.next = self.last;
+        }
     }
 
     /// An entry that matches; they come newest first.

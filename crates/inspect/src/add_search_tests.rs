@@ -91,3 +91,38 @@ fn a_search_goes_on_in_steps_and_says_how_far_it_looked() {
     assert_eq!((done, third.get("note"), &third["next"], &third["total"]), (true, None, &Value::Null, &json!(1)));
     assert_eq!(third["rows"][0]["seq"], 1);
 }
+
+#[test]
+fn repeats_are_one_row_that_opens_to_its_adds() {
+    let bench = bench("add-groups", 500);
+    let page = bench.ask(json!({ "type": "adds", "limit": 100, "grouped": true }));
+    let rows = page["rows"].as_array().unwrap();
+    let counted: u64 = rows.iter().map(|row| row["group"]["count"].as_u64().unwrap()).sum();
+    assert_eq!(counted, 500, "every add is in one row");
+    let absorbed: Vec<&Value> = rows.iter().filter(|row| row["decision"] == "existing.key").collect();
+    assert!(!absorbed.is_empty() && absorbed.len() <= 2, "ten seconds may have ended once on the way");
+    assert_eq!(absorbed.iter().map(|row| row["group"]["count"].as_u64().unwrap()).sum::<u64>(), 99);
+
+    let group = &absorbed[0]["group"];
+    let (mut after, mut members) = (Value::Null, 0);
+    loop {
+        let ask = json!({ "type": "adds", "limit": 30, "within": group["number"], "after": after });
+        let part = bench.ask(ask);
+        for row in part["rows"].as_array().unwrap() {
+            assert_eq!((&row["decision"], &row["group"]), (&json!("existing.key"), &Value::Null));
+            members += 1;
+        }
+        after = part["next"].clone();
+        if after.is_null() {
+            break;
+        }
+    }
+    assert_eq!(members, group["count"].as_u64().unwrap());
+
+    let some = bench.ask(json!({ "type": "adds", "limit": 1, "grouped": true, "filter": "decision:existing.key" }));
+    assert_eq!(some["rows"].as_array().unwrap().len(), 1);
+    assert_eq!(some["total"].as_u64().unwrap(), absorbed.len() as u64);
+    let first = rows.last().unwrap()["group"]["firstSeq"].clone();
+    let newer = bench.ask(json!({ "type": "adds", "limit": 0, "grouped": true, "since": first }))["newer"].clone();
+    assert_eq!(newer.as_u64().unwrap(), rows.len() as u64 - 1);
+}

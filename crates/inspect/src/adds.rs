@@ -177,6 +177,7 @@ pub fn row(entry: &AddEntry) -> AddRow {
         took_us: entry.took_us,
         replay_of: None,
         bulk: None,
+        group: None,
     };
     match &entry.add {
         LoggedAdd::Refused(refused) => {

@@ -302,8 +302,13 @@ pub struct AddsQuery {
     pub after: Option<String>,
     /// Rows wanted, 0 to 200. With 0 only the counts are answered.
     pub limit: u32,
-    /// Newest entry the window shows; the answer's `newer` counts matching entries after it.
+    /// Newest entry the window shows; the answer's `newer` counts matching entries after it. Of groups: the first entry of
+    /// the newest group.
     pub since: Option<u64>,
+    /// Whether adds of the same queue, identity and decision within ten seconds are one row.
+    pub grouped: bool,
+    /// Only the adds of this group.
+    pub within: Option<u64>,
 }
 
 /// Quick filters above the log of adds.

@@ -27,6 +27,7 @@ const TYPES: &[Exported] = &types![
     ActionResult,
     AddCounts,
     AddDetail,
+    AddGroup,
     AddRead,
     AddRow,
     AddsChip,

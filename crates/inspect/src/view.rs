@@ -14,7 +14,7 @@ mod system;
 
 use serde::{Deserialize, Serialize};
 
-pub use adds::{AddCounts, AddDetail, AddRow, AddsPage, BulkPlace, IdKind, KeyFace};
+pub use adds::{AddCounts, AddDetail, AddGroup, AddRow, AddsPage, BulkPlace, IdKind, KeyFace};
 pub use compose::{AddRead, DraftView, DryRun, ExportPart, RunProgress, RunView};
 pub use jobs::{
     JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, TimeEntry, TimelineEntry,

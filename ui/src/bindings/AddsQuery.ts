@@ -22,6 +22,15 @@ after: string | null,
  */
 limit: number, 
 /**
- * Newest entry the window shows; the answer's `newer` counts matching entries after it.
+ * Newest entry the window shows; the answer's `newer` counts matching entries after it. Of groups: the first entry of
+ * the newest group.
  */
-since: number | null, };
+since: number | null, 
+/**
+ * Whether adds of the same queue, identity and decision within ten seconds are one row.
+ */
+grouped: boolean, 
+/**
+ * Only the adds of this group.
+ */
+within: number | null, };

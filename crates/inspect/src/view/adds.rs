@@ -93,6 +93,21 @@ pub struct AddRow {
     pub replay_of: Option<u64>,
     /// Its place in a bulk add.
     pub bulk: Option<BulkPlace>,
+    /// The group that the row stands for, if groups were asked for; the rest of the row is its newest add.
+    pub group: Option<AddGroup>,
+}
+
+/// Adds of the same queue, identity and decision within ten seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct AddGroup {
+    /// Its number.
+    pub number: u64,
+    /// How many adds.
+    pub count: u64,
+    /// Number of its first add.
+    pub first_seq: u64,
 }
 
 /// Place of an entry in a bulk add.
