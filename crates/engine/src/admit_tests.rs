@@ -334,3 +334,19 @@ fn a_dry_run_says_what_the_add_then_does() {
         assert_eq!((foreseen.code, foreseen.facts, foreseen.owner), (done.code, done.facts, done.owner), "{words}");
     }
 }
+
+#[test]
+fn options_of_a_repeat_that_its_job_does_not_have_are_told() {
+    let plain = new_job("q");
+    assert!(!plain.asks_beyond(&plain));
+    let urgent = NewJob { priority: 5, ..new_job("q") };
+    assert!(urgent.asks_beyond(&plain));
+    assert!(!plain.asks_beyond(&urgent), "a repeat without options loses none");
+    let limited = |timeout| {
+        let rare = RareOptions { timeout: Some(Millis(timeout)), ..RareOptions::default() };
+        NewJob { rare: Some(Box::new(rare)), ..new_job("q") }
+    };
+    assert!(limited(5).asks_beyond(&plain) && limited(5).asks_beyond(&limited(6)));
+    assert!(!limited(5).asks_beyond(&limited(5)));
+    assert!(NewJob { lifo: true, ..new_job("q") }.asks_beyond(&plain));
+}

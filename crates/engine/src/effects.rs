@@ -82,6 +82,8 @@ pub struct Decision {
 pub struct Facts {
     /// The payload was not the returned job's and is lost.
     pub data_differs: bool,
+    /// Options of the add that its returned job does not have, so that they are lost.
+    pub options_dropped: bool,
     /// A job-id hit never registers the add's key.
     pub key_not_taken: bool,
     /// A key hit leaves the add's job id unknown.

@@ -51,6 +51,28 @@ pub struct NewJob {
     pub rare: Option<Box<RareOptions>>,
 }
 
+impl NewJob {
+    /// Whether it asks for something that a job made from `other` does not have: what a repeat of that job loses. Identity,
+    /// times of the client's own and links to other jobs do not count.
+    #[must_use]
+    pub fn asks_beyond(&self, other: &NewJob) -> bool {
+        let rare = |job: &NewJob| {
+            let rare = job.rare.as_deref();
+            rare.map_or_else(Default::default, |rare| (rare.timeout, rare.ttl, rare.stall_timeout, rare.tags.clone()))
+        };
+        let none = (None, None, None, Vec::new());
+        let asked = rare(self);
+        (self.priority != other.priority && self.priority != 0)
+            || (self.delay != other.delay && self.delay != Millis(0))
+            || self.max_attempts != other.max_attempts
+            || (self.backoff != other.backoff && self.backoff != Backoff::default())
+            || (self.lifo && !other.lifo)
+            || (self.remove_on_complete && !other.remove_on_complete)
+            || (self.remove_on_fail && !other.remove_on_fail)
+            || (asked != none && asked != rare(other))
+    }
+}
+
 /// One add: what is asked for, and its payload. The two are apart so that a finished job's payload can leave the memory.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Add {

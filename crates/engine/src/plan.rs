@@ -121,6 +121,7 @@ impl Engine {
         let code = if elsewhere.is_some() { DecisionCode::ExistingElsewhere } else { DecisionCode::ExistingJobId };
         let facts = Facts {
             data_differs: found.fingerprint != self.fingerprint(add.data.as_ref()),
+            options_dropped: add.spec.asks_beyond(&found.spec),
             key_not_taken: add.spec.dedup.is_some()
                 && found.key_text() != add.spec.dedup.as_ref().map(|asked| &asked.key),
             job_id_not_used: false,
@@ -190,6 +191,7 @@ impl Engine {
         let other_data = |job: &Job| !entry.from_hash && job.fingerprint != self.fingerprint(add.data.as_ref());
         let facts = Facts {
             data_differs: returns && self.jobs.get(entry.owner).is_some_and(other_data),
+            options_dropped: returns && self.jobs.get(entry.owner).is_some_and(|job| add.spec.asks_beyond(&job.spec)),
             key_not_taken: false,
             job_id_not_used: returns && add.spec.custom_id.is_some(),
         };

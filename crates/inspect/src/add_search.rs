@@ -209,7 +209,6 @@ impl Search {
             // Of groups nobody knows how many adds the others stand for.
             hidden: if self.question.grouped { found.looked.min(all) } else { all }.saturating_sub(found.matching),
             counts: found.counts,
-            not_logged: 0,
             note: ended.map(|ended| format!("Searched {} of {} adds.", count(ended.looked.min(all)), count(all))),
         }
     }

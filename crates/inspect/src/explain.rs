@@ -241,6 +241,16 @@ pub fn facts(record: &AddRecord, took_us: u64) -> Vec<Fact> {
         let text = format!("Its payload is not that of {} and is lost.", owner_id(record));
         fact("data differs".to_owned(), text, true);
     }
+    if noted.options_dropped {
+        let asked: Vec<String> = crate::asked::options(&record.spec)
+            .iter()
+            .filter(|option| option.name != "uniqueKey" && !option.name.starts_with("dedup."))
+            .map(|option| format!("`{}` {}", option.name, option.value))
+            .collect();
+        let named = if asked.is_empty() { String::new() } else { format!(" ({})", asked.join(", ")) };
+        let text = format!("Its options{named} are not those of {} and are lost.", owner_id(record));
+        fact("options dropped".to_owned(), text, true);
+    }
     if noted.key_not_taken {
         let text = format!("The job ID was found, so {} was not registered.", key_text(record));
         fact("key not taken".to_owned(), text, true);

@@ -194,12 +194,14 @@ fn steps_tell_how_it_was_decided() {
 #[test]
 fn facts_name_what_was_dropped() {
     let mut record = named(held(DecisionCode::ExistingKey, Some(StateName::Waiting), None), "order-1");
-    record.decision.facts = Facts { data_differs: true, key_not_taken: true, job_id_not_used: true };
+    record.decision.facts =
+        Facts { data_differs: true, options_dropped: true, key_not_taken: true, job_id_not_used: true };
     record.bulk = Some((3, 50));
     record.replay_of = Some(812);
     let labels: Vec<(String, bool)> = facts(&record, 38_400).into_iter().map(|fact| (fact.label, fact.warn)).collect();
     let expected = [
         ("data differs", true),
+        ("options dropped", true),
         ("key not taken", true),
         ("job id not used", true),
         ("bulk 3/50", false),

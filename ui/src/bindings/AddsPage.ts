@@ -43,10 +43,6 @@ hidden: number,
  */
 counts: AddCounts, 
 /**
- * Adds the log could not keep up with since start.
- */
-notLogged: number, 
-/**
  * Said when a search did not look at everything.
  */
 note?: string, };

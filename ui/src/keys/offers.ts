@@ -33,7 +33,15 @@ async function compare(row: KeyRow) {
 }
 
 async function newestLost(row: KeyRow): Promise<number | null> {
-  const query = { filter: filterOf(row), chip: 'dataDiffers', after: null, limit: 1, since: null } as const;
+  const query = {
+    filter: filterOf(row),
+    chip: 'dataDiffers',
+    after: null,
+    limit: 1,
+    since: null,
+    grouped: false,
+    within: null,
+  } as const;
   const page = await ask({ type: 'adds', ...query });
   return page.rows[0]?.seq ?? null;
 }

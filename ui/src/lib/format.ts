@@ -136,3 +136,19 @@ export function visible(text: string): string {
     .replace(/\u007f/g, '\u2421')
     .replace(/[\u0080-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '\u25a1');
 }
+
+/** The last rows of their days in a list, newest first: by number, the day that follows above them. */
+export function daysOf(rows: { seq: number; at: number }[], utc: boolean): Map<number, string> {
+  const days = new Map<number, string>();
+  const zone = utc ? { timeZone: 'UTC' } : {};
+  const day = (at: number) =>
+    new Date(at).toLocaleDateString('en-GB', { day: 'numeric', month: 'long', year: 'numeric', ...zone });
+  const [first, last] = [rows[0], rows.at(-1)];
+  // Most lists are of one day; asking for each row's would cost more than drawing it.
+  if (!first || !last || day(first.at) === day(last.at)) return days;
+  rows.forEach((row, i) => {
+    const older = rows[i + 1];
+    if (older && day(older.at) !== day(row.at)) days.set(row.seq, day(row.at));
+  });
+  return days;
+}

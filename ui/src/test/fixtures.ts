@@ -65,6 +65,7 @@ export function addRow(over: Partial<AddRow> = {}): AddRow {
     tookUs: 180,
     replayOf: null,
     bulk: null,
+    group: null,
     ...over,
   };
 }
@@ -86,7 +87,6 @@ export function addsPage(rows: AddRow[], over: Partial<AddsPage> = {}): AddsPage
       dataDiffers: 0,
       replays: 0,
     },
-    notLogged: 0,
     ...over,
   };
 }

@@ -27,8 +27,6 @@ pub struct AddsPage {
     pub hidden: u64,
     /// Numbers at the chips.
     pub counts: AddCounts,
-    /// Adds the log could not keep up with since start.
-    pub not_logged: u64,
     /// Said when a search did not look at everything.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, ts(optional))]
