@@ -57,6 +57,7 @@ STAGES = [
     ("bad-door", [python("tests/badinput/test_door.py")], ["build"]),
     ("browser", [python("tests/browser/test_browser.py")], ["build"]),
     ("playground", [python("tests/browser/test_playground.py")], ["build"]),
+    ("lists", [python("tests/browser/test_lists.py")], ["build"]),
     ("sentences", [python("tests/browser/test_sentences.py")], ["build"]),
     ("window", [python("tests/window/test_window.py")], ["build"]),
 ]

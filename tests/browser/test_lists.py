@@ -1,0 +1,204 @@
+#!/usr/bin/env python3
+"""The lists of adds and keys in a real browser: many keys at once, windows set by hand, what deserves a look, repeats.
+
+Jobs are added through raw frames, as any client would; the worker that is killed is a process of its own.
+"""
+import os
+import subprocess
+import sys
+import time
+
+from playwright.sync_api import expect, sync_playwright
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.dirname(HERE))
+sys.path.insert(0, HERE)
+from kit.broker import Broker, free_port  # noqa: E402
+from kit.checks import Checks, contains, same, until  # noqa: E402
+from test_browser import CHROMIUM, WINDOW, Page, picture  # noqa: E402
+
+checks = Checks("lists")
+# From the kill of a worker to the mark at its key.
+NOTICED_S_MAX = 5.0
+
+# Takes one job, renews its lock on a second connection and then waits to be killed: a job whose lock was renewed elsewhere
+# stays with its worker until the lease ends.
+WORKER = """
+import sys, time
+sys.path.insert(0, sys.argv[2])
+from kit.wire import Wire
+one, two = Wire(int(sys.argv[1])), Wire(int(sys.argv[1]))
+taken = one.call("PULL", queue="killed", owner="mailer-1", lockTtl=12000, detach=True)
+two.call("JobHeartbeat", id=taken["job"]["id"], token=taken["token"], duration=12000)
+print("taken", flush=True)
+time.sleep(60)
+"""
+
+
+def attention_of(page, key):
+    row = page.at("keys.row", key=key)
+    return row.get_attribute("data-attention", timeout=500) if row.count() else None
+
+
+@checks
+def many_keys(page):
+    """of 1,000 keys that match 990 are released, the 10 that changed are left alone and listed, and an undo puts all back"""
+    page.wire.many([{"cmd": "PUSH", "queue": "bulk", "name": "n", "data": {"n": n}, "uniqueKey": f"b-{n:04}", "dedup": WINDOW} for n in range(1000)], window=200)
+    page.show("keys", q="queue:bulk")
+    expect(page.at("keys.row").first).to_be_visible(timeout=5000)
+    page.at("keys.table").focus()
+    page.page.keyboard.press("Control+a")
+    page.page.keyboard.press("Control+a")
+    expect(page.at("keys.bulk")).to_contain_text("All 1,000 that match")
+    page.at("keys.bulk.release").click()
+    expect(page.at("keys.bulk.groups")).to_contain_text("1,000 owners wait", timeout=5000)
+    for n in range(10):
+        page.add("bulk", f"b-{n * 90:04}", {"n": "other"}, dedup={**WINDOW, "replace": True})
+    expect(page.at("keys.bulk.changed")).to_contain_text("10 changed", timeout=5000)
+    page.at("keys.bulk.dialog.confirm").click()
+    toast = page.at("toast").filter(has_text="Released 990 keys. 10 had changed and were left alone.")
+    expect(toast).to_be_visible(timeout=10_000)
+    same(page.broker.rpc({"type": "keys", "filter": "queue:bulk", "limit": 0})["total"], 10)
+    toast.get_by_test_id("toast.offer").filter(has_text="Undo").click()
+    expect(page.at("toast").filter(has_text="990 keys are held again.")).to_be_visible(timeout=10_000)
+    same(page.broker.rpc({"type": "keys", "filter": "queue:bulk", "limit": 0})["total"], 1000)
+
+
+@checks
+def left_out(page):
+    """keys whose owner is active can be left out of a release of many"""
+    page.add("out", "active", dedup=WINDOW)
+    page.wire.call("PULL", queue="out", owner="w")
+    page.add("out", "waits")
+    page.show("keys", q="queue:out")
+    for key in ("active", "waits"):
+        expect(page.at("keys.row", key=key)).to_be_visible(timeout=3000)
+    for box in page.at("keys.check").all():
+        box.click()
+    page.at("keys.bulk.release").click()
+    contains(page.at("keys.bulk.groups").inner_text(), "1 owner waits", "1 owner is active", "two jobs can run at once")
+    page.at("keys.bulk.leaveOut").check()
+    expect(page.at("keys.bulk.dialog.confirm")).to_have_text("Release 1 key")
+    page.at("keys.bulk.dialog.confirm").click()
+    until("the waiting one is free", lambda: page.owner("out", "waits") is None)
+    assert page.owner("out", "active") is not None
+
+
+@checks
+def window_by_hand(page):
+    """a key's window is extended from the keyboard, and Z puts the old one back"""
+    page.add("window", "w", dedup={"ttl": 120_000})
+    page.show("keys", q="queue:window")
+    expect(page.at("keys.row", key="w")).to_be_visible(timeout=3000)
+    page.at("keys.table").focus()
+    page.page.keyboard.press("t")
+    page.at("keys.window.text").fill("2 h")
+    page.page.keyboard.press("Enter")
+    ttl = lambda: page.broker.rpc({"type": "key", "queue": "window", "key": "w"})["row"]["ttlMs"]  # noqa: E731
+    until("the window is two hours", lambda: ttl() == 7_200_000)
+    page.at("keys.window.popover").wait_for(state="detached")
+    page.page.keyboard.press("z")
+    until("the window is as it was", lambda: ttl() == 120_000)
+    page.page.keyboard.press("Escape")
+
+
+@checks
+def ended_row(page):
+    """a key whose window ends stays on the screen for a moment with its reason, then leaves"""
+    page.show("keys", q="queue:ends")
+    page.add("ends", "short", dedup={"ttl": 1500})
+    expect(page.at("keys.row", key="short")).to_be_visible(timeout=3000)
+    expect(page.at("keys.ended")).to_have_text("TTL ended", timeout=5000)
+    expect(page.at("keys.row", key="short")).to_have_count(0, timeout=6000)
+
+
+@checks
+def killed_worker(page):
+    """a killed worker's key is marked within 5 s, says when it heals, and the job comes back to waiting"""
+    id_ = page.add("killed", "sync", dedup={"ttl": 600_000})["id"]
+    command = [sys.executable, "-c", WORKER, str(page.broker.port), os.path.dirname(HERE)]
+    worker = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    same(worker.stdout.readline().strip(), "taken")
+    page.show("keys", q="queue:killed")
+    expect(page.at("keys.row", state="active")).to_be_visible(timeout=3000)
+    worker.kill()
+    worker.wait()
+    killed = time.monotonic()
+    until("the mark", lambda: "worker_gone" in (attention_of(page, "sync") or ""), NOTICED_S_MAX)
+    assert time.monotonic() - killed < NOTICED_S_MAX
+    page.page.keyboard.press("!")
+    panel = page.at("attention.key", key="sync")
+    expect(panel).to_contain_text("its worker left")
+    expect(panel.get_by_test_id("attention.heals")).to_contain_text("left.")
+    panel.get_by_test_id("attention.return").click()
+    until("the job waits again", lambda: page.wire.call("GetState", id=id_)["state"] == "waiting")
+    until("nothing is wrong any more", lambda: not attention_of(page, "sync"))
+    expect(page.at("keys.row", key="sync", state="waiting")).to_be_visible(timeout=3000)
+
+
+@checks
+def twins(page):
+    """two live jobs with one key are in the attention panel, which shows both"""
+    page.add("twins", "t")
+    page.wire.call("RemoveDeduplicationKey", queue="twins", deduplicationId="t")
+    page.add("twins", "t")
+    page.at("header.attention").click()
+    panel = page.at("attention.key", key="t")
+    expect(panel).to_contain_text("2 live jobs carry t", timeout=5000)
+    panel.get_by_test_id("attention.twins").click()
+    expect(page.at("jobs.row")).to_have_count(2, timeout=3000)
+
+
+@checks
+def repeats(page):
+    """in a storm repeats are one row with their number, which opens to the single adds"""
+    page.show("adds")
+    page.wire.many(({"cmd": "PUSH", "queue": "storm", "name": "n", "data": {"n": n}, "uniqueKey": "hot", "dedup": WINDOW} for n in range(2000)), window=200)
+    group = page.at("adds.row", key="hot", decision="existing.key")
+    expect(group.first).to_be_visible(timeout=5000)
+    until("the repeats are counted", lambda: int(group.first.get_attribute("data-count") or 0) > 100, 8)
+    page.show("adds", group="1", q="queue:storm")
+    until("all are counted", lambda: sum(int(row.get_attribute("data-count") or 1) for row in page.at("adds.row").all()) == 2000, 8)
+    group.first.click()
+    expect(page.at("adds.short").first).to_be_visible(timeout=3000)
+    page.at("adds.group.list").click()
+    expect(page.at("adds.row").nth(20)).to_be_visible(timeout=3000)
+    page.at("adds.within").click()
+    page.at("adds.group").uncheck()
+    expect(page.at("adds.row").nth(20)).to_be_visible(timeout=3000)
+
+
+@checks
+def compare(page):
+    """D compares the data of an absorbed add with its owner's, line by line"""
+    page.add("differs", "d", {"plan": "old", "same": 1})
+    page.add("differs", "d", {"plan": "new", "same": 1}, priority=5)
+    page.show("adds", q="queue:differs", group="0")
+    expect(page.at("adds.row", key="d", decision="existing.key")).to_be_visible(timeout=3000)
+    page.at("adds.table").focus()
+    page.page.keyboard.press("Home")
+    page.page.keyboard.press("d")
+    contains(page.at("adds.diff").inner_text(), '"plan": "old"', '"plan": "new"')
+    contains(" ".join(page.at("adds.fact").all_inner_texts()), "options dropped", "priority 5", "data differs")
+    page.page.keyboard.press("Escape")
+
+
+@checks
+def no_trouble(page):
+    """in all this the page threw nothing, logged no error and asked no other host"""
+    same(page.troubles, [])
+
+
+def main():
+    with sync_playwright() as playwright, Broker(ui_port=free_port()) as broker:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = Page(browser, broker)
+        code = checks.run(page)
+        if code:
+            picture(page)
+        browser.close()
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main())
