@@ -216,6 +216,7 @@ impl Activity {
     pub(crate) fn clear(&mut self) {
         self.entries.clear();
         self.marked.iter_mut().for_each(VecDeque::clear);
+        self.repeats.clear();
         self.bytes = 0;
     }
 

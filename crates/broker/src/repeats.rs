@@ -71,6 +71,12 @@ impl Repeats {
         self.groups.push_back(Group { number: self.newest_number, oldest: entry.seq, newest: entry.seq, count: 1 });
     }
 
+    /// The log was cleared.
+    pub(crate) fn clear(&mut self) {
+        self.groups.clear();
+        self.open.clear();
+    }
+
     /// The log has dropped everything before this number.
     pub(crate) fn forget_before(&mut self, seq: u64) {
         while self.groups.front().is_some_and(|group| group.newest < seq) {

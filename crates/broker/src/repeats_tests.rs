@@ -40,3 +40,13 @@ fn groups_leave_with_the_adds_of_the_log() {
     let kept: u64 = log.groups().iter().map(|group| log.members(group.number).count() as u64).sum();
     assert_eq!(kept, ACTIVITY_ENTRIES_MAX as u64, "every add of the log is in one group");
 }
+
+#[test]
+fn a_cleared_log_starts_its_groups_anew() {
+    let mut log = Activity::default();
+    add(&mut log, 1, "a");
+    log.clear();
+    assert!(log.groups().is_empty());
+    add(&mut log, 2, "a");
+    assert_eq!(groups(&log), [(2, 2, 1)]);
+}

@@ -45,7 +45,7 @@ const COLUMNS: [&str; 17] = [
 pub fn search(asked: &ExportAdds) -> Result<Search, Failure> {
     // Where a page goes on, only the number matters here: what was counted before it is not asked for.
     let after = asked.after.map(|seq| format!("{seq}.0.0"));
-    let query = AddsQuery { after, limit: PART_ROWS_MAX, since: None, ..asked.query.clone() };
+    let query = AddsQuery { after, limit: PART_ROWS_MAX, since: None, grouped: false, ..asked.query.clone() };
     question(&query).map(Search::new)
 }
 
