@@ -29,12 +29,18 @@ export const SHORTCUTS: ShortcutGroup[] = [
       ['Enter', 'open'],
       ['Home End PgUp PgDn', 'move far'],
       ['Ctrl C', 'copy the id'],
+      ['Space', 'select'],
+      ['Shift ↑ ↓', 'select a range'],
+      ['Ctrl A', 'select the loaded rows, again all that match'],
+      ['Shift F10', 'menu'],
     ],
   },
   {
     where: 'Adds',
     keys: [
       ['R', 'replay'],
+      ['E', 'edit and replay'],
+      ['D', "compare with the owner's data"],
       ['O', 'show key'],
     ],
   },
@@ -42,6 +48,7 @@ export const SHORTCUTS: ShortcutGroup[] = [
     where: 'Keys',
     keys: [
       ['X', 'release'],
+      ['T', 'set or extend the TTL'],
       ['O', 'show owner'],
       ['R', 'replay the last add'],
     ],
