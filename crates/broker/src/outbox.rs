@@ -122,7 +122,7 @@ impl Line {
         (Line { batches: sender, fill: Arc::clone(&fill) }, LineEnd { batches: receiver, fill })
     }
 
-    /// False when the line had to be cut, or the connection is gone already.
+    /// False when the line had to be cut.
     fn send(&self, batch: Vec<Out>) -> bool {
         let mut weight = Weight::default();
         batch.iter().for_each(|out| weight.add(out));
@@ -135,7 +135,9 @@ impl Line {
             self.cut(Cut::Slow);
             return false;
         }
-        self.batches.send(batch).is_ok()
+        // A connection that is gone already tells so itself.
+        let _ = self.batches.send(batch);
+        true
     }
 
     fn cut(&self, why: Cut) {

@@ -76,6 +76,16 @@ fn what_is_for_a_connection_that_is_gone_is_dropped() {
     assert_eq!(outbox.conns().count(), 0);
 }
 
+#[test]
+fn who_is_gone_is_not_called_slow() {
+    let mut outbox = Outbox::default();
+    let (line, end) = Line::new();
+    outbox.connect(A, line);
+    drop(end);
+    outbox.push(A, pong(1));
+    assert!(outbox.release().is_empty());
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_read_is_cut_off_at_the_bound() {
     let mut outbox = Outbox::default();

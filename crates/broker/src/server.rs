@@ -72,6 +72,14 @@ impl Door {
         self.room.available_permits() < self.rules.conns_max
     }
 
+    /// Which program is it?
+    fn look_for(&self, client: &Arc<Client>, socket: &TcpStream) {
+        if let Ok(local) = socket.local_addr() {
+            // When nobody looks for programs any more, the broker is stopping.
+            let _ = self.wanted.send(Wanted { client: Arc::clone(client), local });
+        }
+    }
+
     fn next_conn(&self) -> ConnId {
         ConnId(self.conns_ever.fetch_add(1, Ordering::Relaxed) + 1)
     }
@@ -136,14 +144,12 @@ fn admit(socket: TcpStream, peer: SocketAddr, door: &Arc<Door>) {
     }
     match Arc::clone(&door.room).try_acquire_owned() {
         Ok(place) => {
-            if let Ok(local) = socket.local_addr() {
-                // When nobody looks for programs any more, the broker is stopping.
-                let _ = door.wanted.send(Wanted { client: Arc::clone(&client), local });
-            }
+            door.look_for(&client, &socket);
             tokio::spawn(serve_in(socket, client, Arc::clone(door), place));
         }
         Err(_full) => match Arc::clone(&door.room_outside).try_acquire_owned() {
             Ok(place) => {
+                door.look_for(&client, &socket);
                 tokio::spawn(turn_away(socket, client, Arc::clone(door), place));
             }
             // Even the answer costs something, and enough of them have been told of.

@@ -49,3 +49,19 @@ fn what_is_wrong_with_a_file_is_said_with_its_name_and_its_setting() {
     fs::remove_dir_all(&folder).unwrap();
     assert!(text(&gone).contains("cert.pem (--tls-cert): No such file"), "{}", text(&gone));
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_client_that_says_nothing_is_given_up() {
+    let folder = std::env::temp_dir().join(format!("onceover-tls-silent-{}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap();
+    let (cert, key) = pair();
+    let acceptor = acceptor(&files(&folder, &cert, &key)).unwrap_or_else(|error| panic!("{error}"));
+    fs::remove_dir_all(&folder).unwrap();
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let _silent = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+    let (socket, _) = listener.accept().await.unwrap();
+    let began = tokio::time::Instant::now();
+    let refused = handshake(&acceptor, socket).await.expect_err("nothing was said");
+    assert!(began.elapsed() >= HANDSHAKE_TIMEOUT);
+    assert!(refused.problem.is_some_and(|problem| problem.text.contains("did not finish the TLS handshake")));
+}

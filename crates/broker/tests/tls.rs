@@ -32,6 +32,10 @@ struct Bench {
 
 impl Bench {
     fn new(name: &str) -> Bench {
+        Bench::for_clients(name, 100)
+    }
+
+    fn for_clients(name: &str, connections_max: usize) -> Bench {
         let folder = std::env::temp_dir().join(format!("onceover-tls-{name}-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let CertifiedKey { cert, signing_key } = generate_simple_self_signed(["localhost".to_owned()]).unwrap();
@@ -44,7 +48,10 @@ impl Bench {
             cert: named("TLS_CERT_FILE", "cert.pem", cert.pem()),
             key: named("TLS_KEY_FILE", "key.pem", signing_key.serialize_pem()),
         };
-        let broker = start_with(&SimDisk::default(), |config| config.tls = Some(files));
+        let broker = start_with(&SimDisk::default(), |config| {
+            config.tls = Some(files);
+            config.connections_max = connections_max;
+        });
         let BrokerStatus::Listening { addr } = broker.handle().status() else { panic!("it does not listen") };
         let mut roots = RootCertStore::empty();
         roots.add(cert.der().clone()).unwrap();
@@ -130,4 +137,15 @@ fn a_look_at_the_port_is_no_problem() {
     drop(socket(bench.addr));
     socket(bench.addr).write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     assert_eq!(problem(&bench.broker, "no TLS").problem.bytes, b"GET / HTTP/1.1\r\n\r\n");
+}
+
+#[test]
+fn a_handshake_counts_as_a_connection_and_the_surplus_is_told_inside_of_tls() {
+    let bench = Bench::for_clients("surplus", 1);
+    let begun = socket(bench.addr);
+    let mut surplus = Client::over(bench.client(&TLS13, bench.roots.clone()));
+    surplus.send("Ping", json!({}));
+    assert_eq!(surplus.read(), Some(json!({"ok": false, "error": "Too many connections (max 1)"})));
+    problem(&bench.broker, "turned away");
+    drop(begun);
 }
