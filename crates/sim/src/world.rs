@@ -383,7 +383,7 @@ impl World {
                         self.doubt(&command);
                     }
                     Out::Close => self.clients[at].closed = true,
-                    Out::Event(event) => panic!("nobody subscribed: {event:?}"),
+                    Out::Event(_) | Out::Unsubscribed { .. } => panic!("nobody subscribed: {out:?}"),
                     Out::Hello { .. } | Out::Pong { .. } => panic!("nobody asked for this: {out:?}"),
                 }
             }
