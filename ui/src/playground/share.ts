@@ -7,8 +7,19 @@ const AFTER_MS = 3_000;
 /** The longest run there is, in ms. */
 const LENGTH_MAX_MS = 600_000;
 
-/** The scenario that plays this run again. */
+/** The scenario that plays this run again, its members in the order in which one reads them. */
 export function sharedScenario(run: PlayRun): Scenario {
+  const { id, title, text, queue, key, lanes, worker, script, lengthMs } = withHandwork(run);
+  return {
+    ...{ id, title, text, queue, key },
+    lanes: lanes.map(({ strategy, ttlMs, delayMs }) => ({ strategy, ttlMs, delayMs })),
+    worker,
+    script: script.map(({ atMs, act, note }) => ({ atMs, act, note })),
+    lengthMs,
+  };
+}
+
+function withHandwork(run: PlayRun): Scenario {
   if (run.played.length === 0) return run.scenario;
   const last = run.played.at(-1)?.atMs ?? 0;
   const lengthMs = Math.min(LENGTH_MAX_MS, Math.max(run.scenario.lengthMs, last + AFTER_MS));
