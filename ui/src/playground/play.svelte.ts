@@ -45,6 +45,11 @@ class Play {
     return this.view?.clock === 'running';
   }
 
+  /** Whether an answer is still to come. */
+  get isBusy(): boolean {
+    return this.waiting > 0;
+  }
+
   /** Looks from now on. Returns the way to stop. */
   start(): () => void {
     this.open = true;

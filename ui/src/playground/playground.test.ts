@@ -109,6 +109,17 @@ it('a button pressed with the mouse leaves Space to the add', async () => {
   expect(done('reset')).toHaveLength(1);
 });
 
+it('a held key adds no faster than the answers come', async () => {
+  await open();
+  const slow = () => new Promise<PlaygroundView>((answer) => setTimeout(() => answer(view), 100));
+  host.handlers.playground = slow as never;
+  for (let n = 0; n < 5; n += 1) await fireEvent.keyDown(document.body, { key: ' ', repeat: true });
+  await waitFor(() => expect(done('add')).toHaveLength(1));
+  await waitFor(() => expect(play.isBusy).toBe(false));
+  await fireEvent.keyDown(document.body, { key: ' ', repeat: true });
+  await waitFor(() => expect(done('add')).toHaveLength(2));
+});
+
 it('G and its letter go elsewhere and touch no worker', async () => {
   const user = userEvent.setup();
   await open();
