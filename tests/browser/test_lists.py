@@ -184,6 +184,60 @@ def compare(page):
 
 
 @checks
+def filter_help(page):
+    """the filter offers fields and values while one types; a mistake is underlined and the rows stay"""
+    page.add("help", "me")
+    page.show("keys", q="queue:help")
+    expect(page.at("keys.row", key="me")).to_be_visible(timeout=3000)
+    box = page.at("keys.filter")
+    box.click()
+    box.press("End")
+    box.type(" sta")
+    expect(page.at("keys.filter.offer")).to_have_text(["state:of the owner"])
+    box.press("ArrowDown")
+    box.press("Enter")
+    box.type("w")
+    box.press("ArrowDown")
+    box.press("Enter")
+    expect(box).to_have_value("queue:help state:waiting ")
+    expect(page.at("keys.row", key="me")).to_be_visible()
+    box.type("left:soon")
+    expect(page.at("keys.filter.problem")).to_contain_text("left")
+    expect(page.at("keys.filter.wrong")).to_have_text("left:soon")
+    expect(page.at("keys.row", key="me")).to_be_visible()
+    box.press("Escape")
+    expect(page.at("keys.filter.problem")).to_have_count(0)
+
+
+@checks
+def columns_and_menu(page):
+    """a column is switched on, widened and remembered; Shift F10 has the row's actions"""
+    page.show("keys", q="queue:help")
+    page.at("keys.more").click()
+    page.at("keys.column", column="strategy").click()
+    page.page.keyboard.press("Escape")
+    head = page.page.get_by_role("columnheader", name="STRATEGY")
+    expect(head).to_be_visible()
+    edge = page.at("table.edge", column="key").bounding_box()
+    width = lambda: page.page.get_by_role("columnheader", name="KEY").bounding_box()["width"]  # noqa: E731
+    before = width()
+    page.page.mouse.move(edge["x"] + 4, edge["y"] + 10)
+    page.page.mouse.down()
+    page.page.mouse.move(edge["x"] - 96, edge["y"] + 10)
+    page.page.mouse.up()
+    assert abs(before - width() - 100) < 3, (before, width())
+    page.page.reload()
+    expect(page.page.get_by_role("columnheader", name="STRATEGY")).to_be_visible(timeout=5000)
+    assert abs(before - width() - 100) < 3
+    expect(page.at("keys.row", key="me")).to_be_visible(timeout=3000)
+    page.at("keys.table").focus()
+    page.page.keyboard.press("Shift+F10")
+    expect(page.at("keys.menu.release")).to_be_visible()
+    page.page.keyboard.press("Escape")
+    expect(page.at("keys.menu")).to_have_count(0)
+
+
+@checks
 def no_trouble(page):
     """in all this the page threw nothing, logged no error and asked no other host"""
     same(page.troubles, [])
