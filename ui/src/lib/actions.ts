@@ -4,9 +4,9 @@ import type { KeyRef } from '../bindings/KeyRef';
 import type { NewAdd } from '../bindings/NewAdd';
 import type { RefusalCode } from '../bindings/RefusalCode';
 import type { ActionRequest } from '../platform';
-import { openComposer } from './composer.svelte';
+import { openLogged } from './composer.svelte';
 import { showLeftAlone } from './leftAlone.svelte';
-import { act, ask } from './live.svelte';
+import { act } from './live.svelte';
 import { go } from './route.svelte';
 import { toasts, type ToastOffer } from './toasts.svelte';
 
@@ -36,11 +36,25 @@ export function replayAdd(seq: number): Promise<ActionResult | null> {
   return perform({ type: 'replayAdd', seq });
 }
 
-/** Opens the composer with the options of a logged add; its payload stays with it until it is edited. */
-export async function editAndReplay(seq: number): Promise<void> {
+/** Opens the composer with a logged add, to change it before it is sent again. */
+export function editAndReplay(seq: number): Promise<void> {
+  return said(openLogged(seq));
+}
+
+/** Opens the composer with a logged add that is to be sent many times. */
+export function replayMany(seq: number): Promise<void> {
+  return said(openLogged(seq, 'form', 100));
+}
+
+/** Opens the composer where a logged add stands as a program of each client. */
+export function copyAsCode(seq: number): Promise<void> {
+  return said(openLogged(seq, 'code'));
+}
+
+/** Says what went wrong instead of failing. */
+async function said(work: Promise<void>): Promise<void> {
   try {
-    const draft = await ask({ type: 'draft', seq });
-    openComposer(draft.add, seq);
+    await work;
   } catch (reason) {
     toasts.error(reason instanceof Error ? reason.message : String(reason));
   }

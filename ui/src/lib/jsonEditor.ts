@@ -68,7 +68,13 @@ export function createEditor({ parent, text, label, readOnly, onchange }: Editor
         highlightSelectionMatches(),
         linter((view) => (view.state.doc.length > 0 && view.state.doc.length <= LINT_CHARS_MAX ? lint(view) : [])),
         // Tab leaves the editor, as it leaves every other field.
-        keymap.of([...defaultKeymap, ...historyKeymap, ...searchKeymap, ...foldKeymap]),
+        // Ctrl Enter belongs to what is around: it saves or sends.
+        keymap.of([
+          ...defaultKeymap.filter((binding) => binding.key !== 'Mod-Enter'),
+          ...historyKeymap,
+          ...searchKeymap,
+          ...foldKeymap,
+        ]),
         EditorState.readOnly.of(readOnly),
         EditorView.contentAttributes.of({ 'aria-label': label, 'data-testid': 'editor' }),
         EditorView.updateListener.of((update) => update.docChanged && onchange(update.state.doc.toString())),

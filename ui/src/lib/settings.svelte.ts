@@ -18,6 +18,8 @@ export interface Settings {
   closing: Closing;
   /** The screen shown last, to start with it next time. */
   lastScreen: string;
+  /** The language in which adds are shown as code. */
+  language: string;
 }
 
 const STORAGE_KEY = 'onceover.settings';
@@ -30,6 +32,7 @@ const DEFAULTS: Settings = {
   navCollapsed: false,
   closing: 'ask',
   lastScreen: '',
+  language: 'typescript',
 };
 
 export const settings = $state<Settings>({ ...DEFAULTS, ...load() });
