@@ -4,7 +4,7 @@ import type { KeyRef } from '../bindings/KeyRef';
 import type { NewAdd } from '../bindings/NewAdd';
 import type { RefusalCode } from '../bindings/RefusalCode';
 import type { ActionRequest } from '../platform';
-import { openLogged } from './composer.svelte';
+import { blankAdd, openLogged } from './composer.svelte';
 import { showLeftAlone } from './leftAlone.svelte';
 import { act } from './live.svelte';
 import { go } from './route.svelte';
@@ -62,6 +62,12 @@ async function said(work: Promise<void>): Promise<void> {
 
 export function sendAdd(add: NewAdd): Promise<ActionResult | null> {
   return perform({ type: 'sendAdd', ...add });
+}
+
+/** An add for those who have no program at hand. */
+export function sendTestAdd(): Promise<ActionResult | null> {
+  const add = { queue: 'test', name: 'hello', dataText: '{"from": "Onceover"}', dedupId: 'hello', ttlMs: 60_000 };
+  return sendAdd({ ...blankAdd(), ...add });
 }
 
 /** Copies a text; must be called from a click or a key press. */

@@ -40,6 +40,8 @@ export const SHORTCUTS: ShortcutGroup[] = [
     keys: [
       ['R', 'replay'],
       ['E', 'edit and replay'],
+      ['Shift R', 'replay many times'],
+      ['C', 'copy as code'],
       ['D', "compare with the owner's data"],
       ['O', 'show key'],
     ],

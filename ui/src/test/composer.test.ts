@@ -143,7 +143,7 @@ it('asks before more than a hundred, then follows the run and can stop it', asyn
   const cancel = await screen.findByTestId('composer.confirm.cancel');
   await waitFor(() => expect(document.activeElement).toBe(cancel));
   expect(host.sent('startRun')).toEqual([]);
-  await user.click(screen.getByTestId('composer.confirm.send'));
+  await user.click(screen.getByTestId('composer.confirm.confirm'));
   await waitFor(() => expect(host.sent('startRun')[0]).toMatchObject({ times: 200, gapMs: 0, connections: 1 }));
   await user.click(await screen.findByTestId('composer.run.stop'));
   expect(host.sent('stopRun')).toEqual([{ type: 'stopRun', id: 3 }]);
