@@ -3,6 +3,7 @@
 import type { KeyRef } from '../bindings/KeyRef';
 import type { KeyRow } from '../bindings/KeyRow';
 import type { KeysChip } from '../bindings/KeysChip';
+import type { KeysPage } from '../bindings/KeysPage';
 import type { KeysChosen } from '../bindings/KeysChosen';
 import { bulk as jobsBulk } from '../jobs/jobActions.svelte';
 import { copyText, perform, replayAdd } from '../lib/actions';
@@ -48,6 +49,35 @@ function chosen(selection: Selection<KeyRow>): KeysChosen {
   return { by: 'matching', filter: route.place.params.q ?? '', chip: (route.place.params.chip || 'all') as KeysChip };
 }
 
+/** Most jobs that one action on many takes. */
+const JOBS_MAX = 10_000;
+const PAGE_ROWS = 200;
+
+/** Jobs are not found by whether their id is a custom one, so all that match are read first. */
+async function jobIds(selection: Selection<KeyRow>): Promise<string[]> {
+  if (!selection.all) return selection.rows.map((row) => row.ownerId);
+  const filter = route.place.params.q ?? '';
+  const ids: string[] = [];
+  let after: string | null = null;
+  do {
+    const query = { filter, chip: 'jobIds', sort: 'attention', reverse: false, after, limit: PAGE_ROWS } as const;
+    const page: KeysPage = await ask({ type: 'keys', ...query });
+    ids.push(...page.rows.map((row) => row.ownerId));
+    after = page.next;
+  } while (after !== null && ids.length < JOBS_MAX);
+  return ids.slice(0, JOBS_MAX);
+}
+
+async function removeMany(selection: Selection<KeyRow>) {
+  try {
+    const ids = await jobIds(selection);
+    jobsBulk.action = 'remove';
+    jobsBulk.jobs = { by: 'ids', ids };
+  } catch (reason) {
+    toasts.error(reason instanceof Error ? reason.message : String(reason));
+  }
+}
+
 const RELEASE: RowAction<KeyRow> = {
   id: 'release',
   label: 'Release key…',
@@ -75,10 +105,7 @@ const REMOVE_JOB: RowAction<KeyRow> = {
   run: (row) => openWith(row, 'remove'),
   bulk: {
     label: (n) => `Remove ${n} jobs…`,
-    run: (selection) => {
-      jobsBulk.action = 'remove';
-      jobsBulk.jobs = { by: 'ids', ids: selection.rows.map((row) => row.ownerId) };
-    },
+    run: (selection) => void removeMany(selection),
   },
 };
 
