@@ -18,6 +18,12 @@ import urllib.error
 import urllib.request
 
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+# What the protocol calls keys that write no character.
+KEYS = {
+    "Escape": "\ue00c", "Enter": "\ue007", "Tab": "\ue004", "Delete": "\ue017", "Home": "\ue011", "End": "\ue010",
+    "ArrowUp": "\ue013", "ArrowDown": "\ue015", "ArrowLeft": "\ue012", "ArrowRight": "\ue014",
+    "Shift": "\ue008", "Control": "\ue009", "F10": "\ue03a",
+}
 SILENT = {"stdin": subprocess.DEVNULL, "stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "start_new_session": True}
 
 
@@ -137,6 +143,12 @@ class Window:
                     raise
                 assert time.monotonic() < limit, f"{selector} cannot be clicked: {error.args[1]}"
                 time.sleep(0.05)
+
+    def press(self, keys):
+        """Presses one key, or several at once: `Escape`, `g`, `Shift+F10`."""
+        keys = [KEYS.get(key, key) for key in (keys.split("+") if len(keys) > 1 else [keys])]
+        actions = [{"type": "keyDown", "value": key} for key in keys] + [{"type": "keyUp", "value": key} for key in reversed(keys)]
+        self._ask("POST", self.session + "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def text(self, selector, seconds=10):
         return self._ask("GET", f"{self.session}/element/{self.find(selector, seconds)}/text")

@@ -1,5 +1,19 @@
 import { describe, expect, it } from 'vitest';
-import { age, brief, bytes, clock, duration, middle, moment, rate, shortId, span, timeLeft, visible } from './format';
+import {
+  age,
+  brief,
+  bytes,
+  clock,
+  count,
+  duration,
+  middle,
+  moment,
+  rate,
+  shortId,
+  span,
+  timeLeft,
+  visible,
+} from './format';
 
 describe('durations', () => {
   it.each([
@@ -89,3 +103,12 @@ describe('texts of users', () => {
     expect(visible('user\u202e42')).toBe('user□42');
   });
 });
+
+it.each([
+  [0, '0'],
+  [999, '999'],
+  [1000, '1,000'],
+  [9999.6, '10,000'],
+  [1234567, '1,234,567'],
+  [-12345, '-12,345'],
+])('groups the digits of %s', (n, text) => expect(count(n)).toBe(text));

@@ -85,5 +85,24 @@ export function singleKey(event: KeyboardEvent): boolean {
 
 export function isTyping(target: EventTarget | null): boolean {
   if (!(target instanceof HTMLElement)) return false;
+  // A box to tick takes no letters.
+  if (target instanceof HTMLInputElement && ['checkbox', 'radio'].includes(target.type)) return false;
   return target.isContentEditable || ['INPUT', 'TEXTAREA', 'SELECT'].includes(target.tagName);
+}
+
+/** How long the second key of a chord is waited for, in ms. */
+const CHORD_MS = 1500;
+let chordUntil = 0;
+
+/** The first key of a chord was pressed: the next one belongs to it, wherever the focus is. */
+export function beginChord(): void {
+  chordUntil = Date.now() + CHORD_MS;
+}
+
+export function endChord(): void {
+  chordUntil = 0;
+}
+
+export function inChord(): boolean {
+  return Date.now() < chordUntil;
 }
