@@ -36,6 +36,7 @@ export const ICONS = {
   settings: 'M2.5 4.5h6M11.5 4.5h2M2.5 11.5h2M7.5 11.5h6M10 3v3M6 10v3',
   start: 'M2.5 8 8 3l5.5 5M4 7v6.5h8V7',
   nav: 'M2.5 3h11v10h-11zM6 3v10',
+  bell: 'M4 11.5V7.5a4 4 0 0 1 8 0v4l1 1H3zM7 14.5h2',
   external: 'M6 3.5h6.5V10M12.5 3.5 4 12',
 } as const;
 

@@ -17,7 +17,7 @@ export const SHORTCUTS: ShortcutGroup[] = [
       ['!', 'keys that need attention'],
       ['N', 'new add'],
       ['Z', 'undo'],
-      ['Esc', 'close'],
+      ['Esc', 'close, then clear the selection'],
       ['Ctrl ,', 'settings'],
       ['?', 'this list'],
     ],
@@ -27,6 +27,9 @@ export const SHORTCUTS: ShortcutGroup[] = [
     keys: [
       ['↑ ↓ or K J', 'move'],
       ['Enter', 'open'],
+      ['Space', 'select'],
+      ['Shift ↑ ↓', 'select a range'],
+      ['Ctrl A', 'select the page, again all that match'],
       ['Home End PgUp PgDn', 'move far'],
       ['Ctrl C', 'copy the id'],
       ['Space', 'select'],
@@ -60,6 +63,8 @@ export const SHORTCUTS: ShortcutGroup[] = [
     keys: [
       ['R', 'retry'],
       ['P', 'run now'],
+      ['E', 'edit data'],
+      ['O', 'show key'],
       ['Del', 'remove'],
     ],
   },

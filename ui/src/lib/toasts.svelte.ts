@@ -25,11 +25,26 @@ const SHOWN_MAX = 3;
 export const SUCCESS_MS = 5_000;
 export const UNDO_MS = 10_000;
 
+/** What happened, for the list behind the bell. */
+export interface Past {
+  id: number;
+  at: number;
+  kind: Toast['kind'];
+  text: string;
+  count: number;
+}
+
+/** Toasts that stay in the list behind the bell. */
+const PAST_MAX = 100;
+
 class Toasts {
   list = $state<Toast[]>([]);
+  /** All of them, newest first, also those that have gone. */
+  past = $state<Past[]>([]);
   /** The toast under the pointer or with the focus. */
   held = $state<number | null>(null);
   private nextId = 1;
+  private nextPastId = 1;
   private timer: ReturnType<typeof setInterval> | undefined;
 
   done(text: string, offer: ToastOffer | null = null): void {
@@ -64,6 +79,14 @@ class Toasts {
   }
 
   private add(toast: Pick<Toast, 'kind' | 'text' | 'offer' | 'stayMs' | 'undo'>): void {
+    const last = this.past[0];
+    if (last && last.kind === toast.kind && last.text === toast.text) {
+      last.count += 1;
+      last.at = Date.now();
+    } else {
+      const entry = { id: this.nextPastId++, at: Date.now(), kind: toast.kind, text: toast.text, count: 1 };
+      this.past = [entry, ...this.past].slice(0, PAST_MAX);
+    }
     const same = this.list.find((t) => t.kind === toast.kind && t.text === toast.text && !t.undo && !toast.undo);
     if (same) {
       same.count += 1;
