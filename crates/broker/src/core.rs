@@ -35,6 +35,8 @@ pub struct Core<S: Storage> {
     seed: u64,
     activity: Activity,
     history: History,
+    /// Why the last commit that had something to write failed; none when it went well.
+    trouble: Option<String>,
     conns: ConnTable,
     subscribers: Subscribers,
     /// Actions of the window that wait for their answer.
@@ -86,6 +88,7 @@ impl<S: Storage> Core<S> {
             seed,
             activity: Activity::default(),
             history: History::default(),
+            trouble: None,
             conns: ConnTable::default(),
             subscribers: Subscribers::default(),
             calls: HashMap::new(),
@@ -336,6 +339,7 @@ impl<S: Storage> Core<S> {
         }
         self.storage.commit(&self.engine, durable)?;
         self.engine.committed();
+        self.trouble = None;
         Ok(())
     }
 
@@ -370,6 +374,7 @@ impl<S: Storage> Core<S> {
         error: &StoreError,
     ) -> Result<(), CoreFailure> {
         tracing::error!(%error, commands = turn.asked.len(), "a commit failed; the queues are read back from the file");
+        self.trouble = Some(error.to_string());
         outbox.discard();
         let text: Arc<str> = format!("Storage error: {error}").into();
         for (conn, request) in turn.asked.drain(..) {
@@ -434,6 +439,7 @@ impl<S: Storage> Core<S> {
             engine: &self.engine,
             activity: &self.activity,
             history: &self.history,
+            trouble: self.trouble.as_deref(),
             connections: &self.conns,
             store_bytes: self.storage.file_bytes(),
             storage: &self.storage,

@@ -169,6 +169,12 @@ fn a_failed_commit_undoes_its_turn_and_tells_everybody() {
     let stored = (DecisionCode::RejectedStorage, true);
     assert_eq!(codes, [(DecisionCode::Created, false), stored, stored]);
     assert_eq!(log[1].3, "127.0.0.1:5000 #1", "the client is named although its connection is closed");
+
+    let trouble = |bench: &mut Bench| bench.view(|core| core.trouble.map(str::to_owned));
+    assert!(trouble(&mut bench).is_some_and(|why| why.starts_with("cannot write to")));
+    let (answer, _) = oneshot::channel();
+    bench.turn(vec![Message::Act { command: Box::new(push("later")), answer }]).unwrap();
+    assert_eq!(trouble(&mut bench), None, "a commit that went well ends it");
 }
 
 #[test]

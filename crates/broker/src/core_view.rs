@@ -19,6 +19,8 @@ pub struct CoreView<'a> {
     pub engine: &'a Engine,
     /// The log of adds.
     pub activity: &'a Activity,
+    /// Why the file could not be written the last time; none when it could.
+    pub trouble: Option<&'a str>,
     /// The last minute of each queue.
     pub history: &'a History,
     /// Who is connected.

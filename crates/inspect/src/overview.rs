@@ -34,6 +34,7 @@ pub fn of_core(core: &CoreView<'_>, attention: u64) -> Overview {
         revision: core.revision,
         now: core.now.0,
         data_bytes: core.store_bytes,
+        storage_trouble: core.trouble.map(str::to_owned),
         counts: NavCounts {
             adds: core.activity.newest_seq(),
             keys: core.engine.keys_len() as u64,
@@ -124,6 +125,7 @@ fn blank() -> Overview {
         port: 0,
         data_file: None,
         data_bytes: 0,
+        storage_trouble: None,
         started_at: 0,
         counts: NavCounts::default(),
         adds_per_s: 0.0,

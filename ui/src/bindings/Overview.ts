@@ -40,6 +40,10 @@ dataFile: string | null,
  */
 dataBytes: number, 
 /**
+ * Why the file could not be written the last time, as clients were told; absent when it could.
+ */
+storageTrouble: string | null, 
+/**
  * When the broker started, in ms.
  */
 startedAt: number, 

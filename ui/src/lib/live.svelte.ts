@@ -63,6 +63,7 @@ class Live {
       stop();
       clearInterval(timer);
       clearTimeout(this.overviewTimer);
+      this.overviewTimer = undefined;
     };
   }
 

@@ -27,9 +27,6 @@ export const SHORTCUTS: ShortcutGroup[] = [
     keys: [
       ['↑ ↓ or K J', 'move'],
       ['Enter', 'open'],
-      ['Space', 'select'],
-      ['Shift ↑ ↓', 'select a range'],
-      ['Ctrl A', 'select the page, again all that match'],
       ['Home End PgUp PgDn', 'move far'],
       ['Ctrl C', 'copy the id'],
       ['Space', 'select'],

@@ -40,7 +40,8 @@ class FakeShell implements Shell {
   constructor(private readonly reply: ShellReply) {}
 
   ask(request: Parameters<Shell['ask']>[0]): Promise<ShellReply> {
-    if (request.type !== 'painted') this.asked.push(request.type === 'leave' ? `leave ${request.keep}` : request.type);
+    if (request.type !== 'painted' && request.type !== 'log')
+      this.asked.push(request.type === 'leave' ? `leave ${request.keep}` : request.type);
     return Promise.resolve(this.reply);
   }
 

@@ -25,6 +25,8 @@ pub struct Overview {
     pub data_file: Option<String>,
     /// Size of the data file, in bytes.
     pub data_bytes: u64,
+    /// Why the file could not be written the last time, as clients were told; absent when it could.
+    pub storage_trouble: Option<String>,
     /// When the broker started, in ms.
     pub started_at: i64,
     /// Numbers beside the navigation.
