@@ -209,6 +209,19 @@ def files(play):
 
 
 @checks
+def code(play):
+    """the add of a lane is there as a program of each client, with the lane's options"""
+    play.open("webhook-storm")
+    play.at("share").click()
+    play.at("share.code.tab").click()
+    play.at("code.lane").select_option("2")
+    for language, parts in {"typescript": ["evt-8812", "8000", "webhooks"], "python": ["evt-8812", "8000"], "rust": ["evt-8812", "8"]}.items():
+        play.at("code.language").select_option(language)
+        contains(play.at("code").inner_text(), *parts)
+    play.press("Escape")
+
+
+@checks
 def windows(play):
     """two windows have runs of their own, and a reload keeps a window's run"""
     play.open("custom", "1")
