@@ -59,6 +59,7 @@ STAGES = [
     ("playground", [python("tests/browser/test_playground.py")], ["build"]),
     ("lists", [python("tests/browser/test_lists.py")], ["build"]),
     ("sentences", [python("tests/browser/test_sentences.py")], ["build"]),
+    ("keyboard", [python("tests/browser/test_keyboard.py")], ["build"]),
     ("looks", [python("tests/browser/test_looks.py")], ["build"]),
     ("window", [python("tests/window/test_window.py")], ["build"]),
     ("growth", [python("tests/budget/growth.py")], ["build"]),

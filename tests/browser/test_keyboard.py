@@ -215,7 +215,7 @@ def everywhere(keys):
     keys.press("Control+k")
     keys.see("palette.input")
     keys.type(job)
-    keys.page.wait_for_timeout(200)
+    keys.page.locator('[data-testid="palette.found"]', has_text=job).first.wait_for()
     keys.press("Enter")
     keys.on("jobs")
     keys.see("jobs.drawer")
