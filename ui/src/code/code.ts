@@ -169,11 +169,25 @@ const oneLine = (text: string) => text.replace(/\s+/g, ' ').slice(0, 200);
 const nameOf = (add: NewAdd) => add.name || 'default';
 const snake = (name: string) => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 
-/** Protocol 2 has the name inside the data, so a member of that name takes its place. */
-function nameInData(data: Literal | null): string[] {
+/** What the clients of protocol 2 do with data: they put the name into it, and send great integers as floats. */
+function protocol2(data: Literal | null): string[] {
   const taken = data?.kind === 'object' && data.members.some(([name]) => name === 'name');
-  return taken ? [`This client puts the job's name into the data, where the member "name" takes its place`] : [];
+  const said = taken ? [`This client puts the job's name into the data, where the member "name" takes its place`] : [];
+  const rounded = data ? greatIntegers(data) : [];
+  return [
+    ...said,
+    ...rounded.map((text) => `This client sends great integers as floating-point numbers: ${text} is rounded`),
+  ];
 }
+
+/** Integers that a float cannot hold exactly. */
+function greatIntegers(value: Literal): string[] {
+  if (value.kind === 'number') return /^-?\d+$/.test(value.text) && !isExact(value.text) ? [value.text] : [];
+  if (value.kind === 'list') return value.items.flatMap(greatIntegers);
+  return value.kind === 'object' ? value.members.flatMap(([, member]) => greatIntegers(member)) : [];
+}
+
+const isExact = (integer: string) => BigInt(Number(integer)) === BigInt(integer);
 
 function typescript(add: NewAdd, { host, port }: Place): string {
   const options = clientOptions(add);
@@ -201,7 +215,7 @@ function python(add: NewAdd, { host, port }: Place): string {
   const named = Object.entries(kept).map(([name, value]) => `${snake(name)}=${write(PYTHON, literal(value), '    ')}`);
   const args = [text(nameOf(add)), data ? write(PYTHON, data, '    ') : 'None', ...named];
   const call = args.map((argument) => `    ${argument},\n`).join('');
-  const body = `${remarks('#', said, data, nameInData(data))}queue = Queue(${text(add.queue)}, host=${text(host)}, port=${port})
+  const body = `${remarks('#', said, data, protocol2(data))}queue = Queue(${text(add.queue)}, host=${text(host)}, port=${port})
 job = queue.add(
 ${call})
 print(job.id)
@@ -258,7 +272,7 @@ function rust(add: NewAdd, { host, port }: Place): string {
   return `use bunqueue_client::{${[...used].sort().join(', ')}};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-${remarks('    //', said, data, nameInData(data))}    let connection = ConnectionOptions { host: ${rustString(host)}.into(), port: ${port}, ..Default::default() };
+${remarks('    //', said, data, protocol2(data))}    let connection = ConnectionOptions { host: ${rustString(host)}.into(), port: ${port}, ..Default::default() };
     let queue = Queue::new(${rustString(add.queue)}, connection);
     let data = ${data ? write(RUST, data, '    ') : 'Value::Nil'};
     let options = JobOptions {

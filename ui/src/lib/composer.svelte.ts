@@ -4,54 +4,12 @@ import type { DraftView } from '../bindings/DraftView';
 import type { DryRun } from '../bindings/DryRun';
 import type { NewAdd } from '../bindings/NewAdd';
 import type { RunProgress } from '../bindings/RunProgress';
+import { blankAdd } from './blankAdd';
 import { ask } from './live.svelte';
 import { toasts } from './toasts.svelte';
 import { go } from './route.svelte';
 
-/** An add that asks for nothing but the defaults. */
-export function blankAdd(): NewAdd {
-  return {
-    origin: null,
-    queue: '',
-    name: '',
-    dataText: '',
-    jobId: null,
-    dedupId: null,
-    dedupHash: false,
-    ttlMs: null,
-    extend: false,
-    replace: false,
-    keepLastIfActive: false,
-    delayMs: null,
-    priority: null,
-    attempts: null,
-    backoff: null,
-    timeoutMs: null,
-    jobTtlMs: null,
-    lifo: false,
-    durable: false,
-    removeOnComplete: false,
-    removeOnFail: false,
-    stallTimeoutMs: null,
-    tags: [],
-    dependsOn: [],
-    parentId: null,
-    childrenIds: [],
-    groupId: null,
-    groupMaxSize: null,
-    timestamp: null,
-    stackTraceLimit: null,
-    keepLogs: null,
-    sizeLimit: null,
-    debounceId: null,
-    debounceTtl: null,
-    failParentOnFailure: false,
-    removeDependencyOnFailure: false,
-    continueParentOnFailure: false,
-    ignoreDependencyOnFailure: false,
-    repeat: null,
-  };
-}
+export { blankAdd };
 
 export type ComposerTab = 'form' | 'json' | 'code';
 
