@@ -59,6 +59,7 @@ STAGES = [
     ("browser", [python("tests/browser/test_browser.py")], ["build"]),
     ("playground", [python("tests/browser/test_playground.py")], ["build"]),
     ("lists", [python("tests/browser/test_lists.py")], ["build"]),
+    ("composer", [python("tests/browser/test_composer.py")], ["build"]),
     ("sentences", [python("tests/browser/test_sentences.py")], ["build"]),
     ("keyboard", [python("tests/browser/test_keyboard.py")], ["build"]),
     ("looks", [python("tests/browser/test_looks.py")], ["build"]),

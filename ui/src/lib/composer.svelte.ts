@@ -95,7 +95,8 @@ class Composer {
     if (!this.run || this.run.going) this.follow();
     else if (this.follows) {
       this.follows = false;
-      ended(this.run);
+      // In the sheet the figures are on the screen already.
+      if (!this.open) ended(this.run);
     }
   }
 }
