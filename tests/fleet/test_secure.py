@@ -9,7 +9,7 @@ import uuid
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from kit.broker import Broker
-from kit.checks import Checks, same
+from kit.checks import Checks, same, until
 from kit.peers import PROGRAMS, PeerWorker, add, adder
 from kit.wire import Gone
 
@@ -75,6 +75,17 @@ def plain(site):
 
 
 @checks
+def window_run(site):
+    """a run of many adds from the window comes in over TLS with a token, as any client's"""
+    add = {"queue": "secure-run", "dedupId": "once", "ttlMs": 60_000}
+    with Broker(env=site.env) as broker:
+        started = broker.rpc({"type": "startRun", "add": add, "times": 40, "gapMs": 0, "connections": 8})
+        assert started["ok"], started["message"]
+        run = until("the run has ended", lambda: next((run for run in [broker.rpc({"type": "run"})["run"]] if not run["going"]), None))
+    same((run["created"], run["returned"], run["rejected"], run["error"]), (1, 39, 0, None))
+
+
+@checks
 def nothing_added(site):
     """nothing that was refused is in a queue; this check ends the broker and comes last"""
     site.broker.stop()
@@ -90,8 +101,8 @@ class Site:
         self.folder = folder
         self.authority, certificate, key = authority(folder, "ours")
         self.other, *_ = authority(folder, "other")
-        env = {"TLS_CERT_FILE": certificate, "TLS_KEY_FILE": key, "AUTH_TOKENS": ",".join(TOKENS)}
-        self.broker = Broker(args=["--no-ui"], env=env)
+        self.env = {"TLS_CERT_FILE": certificate, "TLS_KEY_FILE": key, "AUTH_TOKENS": ",".join(TOKENS)}
+        self.broker = Broker(args=["--no-ui"], env=self.env)
 
 
 def main():
