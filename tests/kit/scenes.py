@@ -224,6 +224,24 @@ def composer(stage):
     stage.see("composer")
 
 
+def composer_tab(name):
+    """A logged add as a draft, on one of the composer's tabs."""
+    def scene(stage):
+        stage.go("adds?q=key:user-42")
+        stage.focus("adds")
+        stage.press("e")
+        stage.see("composer.ifSent")
+        stage.click(f"composer.tab.{name}")
+    return scene
+
+
+def replay_many(stage):
+    stage.go("adds?q=key:user-42")
+    stage.focus("adds")
+    stage.press("Shift+R")
+    stage.see("composer.ifSent")
+
+
 def palette(stage):
     stage.go("adds")
     stage.see("adds.row")
@@ -302,6 +320,10 @@ SCENES = {
     "playground": played,
     "settings": plain("settings", "settings.version"),
     "composer": composer,
+    "composer-form": composer_tab("form"),
+    "composer-json": composer_tab("json"),
+    "composer-code": composer_tab("code"),
+    "composer-many": replay_many,
     "palette": palette,
     "shortcuts": shortcuts,
     "toast": toast,
