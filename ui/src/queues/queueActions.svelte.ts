@@ -1,6 +1,7 @@
 // What can be done with a queue: one list for its row, its menu, its strip above the jobs and the palette.
 import type { QueueRow } from '../bindings/QueueRow';
 import { perform } from '../lib/actions';
+import { openComposer } from '../lib/composer.svelte';
 import { go, term } from '../lib/route.svelte';
 import type { RowAction } from '../lib/rowActions.svelte';
 
@@ -29,6 +30,13 @@ export const QUEUE_ACTIONS: RowAction<QueueRow>[] = [
   { id: 'jobs', label: 'Show its jobs', icon: 'jobs', run: (row) => go('jobs', { queue: row.name }) },
   { id: 'adds', label: 'Show its adds', icon: 'adds', run: (row) => go('adds', { q: term('queue', row.name) }) },
   { id: 'keys', label: 'Show its keys', icon: 'keys', run: (row) => go('keys', { q: term('queue', row.name) }) },
+  {
+    id: 'add',
+    label: 'Add a job…',
+    icon: 'plus',
+    changes: true,
+    run: (row) => openComposer({ queue: row.name }),
+  },
   {
     id: 'pause',
     label: 'Pause',
