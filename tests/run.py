@@ -56,6 +56,8 @@ STAGES = [
     ("bad-input", [python("tests/badinput/test_wire.py")], ["build"]),
     ("bad-start", [python("tests/badinput/test_start.py")], ["build"]),
     ("bad-door", [python("tests/badinput/test_door.py")], ["build"]),
+    ("storage", [python("tests/faults/test_storage.py")], ["build"]),
+    ("time", [python("tests/faults/test_time.py")], ["build"]),
     ("browser", [python("tests/browser/test_browser.py")], ["build"]),
     ("playground", [python("tests/browser/test_playground.py")], ["build"]),
     ("lists", [python("tests/browser/test_lists.py")], ["build"]),

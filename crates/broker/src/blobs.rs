@@ -9,11 +9,17 @@ use onceover_engine::reply::{JobRecord, Reply};
 use onceover_store::{Storage, StoreError};
 use std::sync::Arc;
 
-/// Fills in everything of `out` that is on disk.
-///
-/// # Errors
-/// The file cannot be read.
-pub fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(), StoreError> {
+/// Fills in everything of `out` that is on disk; when that cannot be read, a reply becomes the storage error.
+pub fn fill_or_refuse(out: &mut Out, storage: &dyn Storage, engine: &Engine) {
+    if let Err(error) = fill_out(out, storage, engine) {
+        tracing::error!(%error, "a payload could not be read");
+        if let Out::Reply { request, .. } = out {
+            *out = Out::Refused { request: *request, text: format!("Storage error: {error}").into() };
+        }
+    }
+}
+
+fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(), StoreError> {
     match out {
         Out::Reply { reply, .. } => fill_reply(reply, storage),
         Out::Event(event) => fill_event(event, storage, engine),

@@ -6,12 +6,14 @@
 //! simulation can drive it; whoever drives it passes the time.
 
 use crate::activity::{Activity, AddSource, LoggedAdd, RefusedEntry};
-use crate::blobs::{fill_out, fill_reply};
+use crate::blobs::{fill_or_refuse, fill_reply};
+use crate::clock::Jump;
 use crate::conn_table::{Client, ConnTable, FrameTally};
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, CoreFailure};
 use crate::history::History;
 use crate::inbox::{Ask, Frame, Frames, Message, Refusal, View};
+use crate::notices::Notices;
 use crate::outbox::{Cut, Out, Outbox};
 use crate::subscribers::Subscribers;
 use onceover_engine::change::RestoreError;
@@ -35,8 +37,7 @@ pub struct Core<S: Storage> {
     seed: u64,
     activity: Activity,
     history: History,
-    /// Why the last commit that had something to write failed; none when it went well.
-    trouble: Option<String>,
+    notices: Notices,
     conns: ConnTable,
     subscribers: Subscribers,
     /// Actions of the window that wait for their answer.
@@ -88,7 +89,7 @@ impl<S: Storage> Core<S> {
             seed,
             activity: Activity::default(),
             history: History::default(),
-            trouble: None,
+            notices: Notices::default(),
             conns: ConnTable::default(),
             subscribers: Subscribers::default(),
             calls: HashMap::new(),
@@ -128,8 +129,12 @@ impl<S: Storage> Core<S> {
             self.apply(now, message, &mut turn, outbox);
         }
         turn.end.changed |= self.engine.has_changes() || !turn.adds.is_empty();
+        let has_changes = self.engine.has_changes();
         match self.commit(turn.effects.durable) {
-            Ok(()) => self.finish(now, &mut turn, outbox),
+            Ok(()) => {
+                turn.end.changed |= self.notices.look_after(now, &mut self.storage, has_changes);
+                self.finish(now, &mut turn, outbox);
+            }
             Err(error) => self.undo(now, &mut turn, outbox, &error)?,
         }
         if turn.end.changed || turn.end.counted {
@@ -138,6 +143,16 @@ impl<S: Storage> Core<S> {
         self.conns.forget_gone();
         self.answer_views(now, std::mem::take(&mut turn.views));
         Ok(turn.end)
+    }
+
+    /// The wall's clock jumped, to `now`: leases last as long as before. Call it before the first turn with the new time.
+    pub fn clock_jumped(&mut self, now: Timestamp, jump: Jump) {
+        match jump {
+            Jump::Ahead(by) => self.engine.skip(by),
+            Jump::Back(_) => {}
+        }
+        self.notices.clock(now, jump);
+        self.revision += 1;
     }
 
     /// The earliest moment at which a turn has something to do without a message.
@@ -339,19 +354,13 @@ impl<S: Storage> Core<S> {
         }
         self.storage.commit(&self.engine, durable)?;
         self.engine.committed();
-        self.trouble = None;
         Ok(())
     }
 
     /// After the commit: everything leaves.
     fn finish(&mut self, now: Timestamp, turn: &mut Turn, outbox: &mut Outbox) {
         let Core { storage, engine, .. } = self;
-        outbox.for_each_waiting(|out| {
-            if let Err(error) = fill_out(out, storage, engine) {
-                tracing::error!(%error, "a payload could not be read");
-                refuse_instead(out, &error);
-            }
-        });
+        outbox.for_each_waiting(|out| fill_or_refuse(out, storage, engine));
         for conn in outbox.release() {
             tracing::warn!(conn = conn.0, "closed: the client does not read its replies");
         }
@@ -373,8 +382,8 @@ impl<S: Storage> Core<S> {
         outbox: &mut Outbox,
         error: &StoreError,
     ) -> Result<(), CoreFailure> {
+        self.notices.failed(now, error);
         tracing::error!(%error, commands = turn.asked.len(), "a commit failed; the queues are read back from the file");
-        self.trouble = Some(error.to_string());
         outbox.discard();
         let text: Arc<str> = format!("Storage error: {error}").into();
         for (conn, request) in turn.asked.drain(..) {
@@ -439,7 +448,8 @@ impl<S: Storage> Core<S> {
             engine: &self.engine,
             activity: &self.activity,
             history: &self.history,
-            trouble: self.trouble.as_deref(),
+            trouble: self.notices.trouble().map(|trouble| trouble.error.as_str()),
+            notices: &self.notices,
             connections: &self.conns,
             store_bytes: self.storage.file_bytes(),
             storage: &self.storage,
@@ -479,12 +489,6 @@ fn mark_not_stored(adds: &mut [NewEntry], text: &str) {
 fn mark_replay(command: &mut Command, client: &Client) {
     if let (Command::Push { replay_of, .. }, Some(mark)) = (command, client.run()) {
         *replay_of = mark.origin;
-    }
-}
-
-fn refuse_instead(out: &mut Out, error: &StoreError) {
-    if let Out::Reply { request, .. } = out {
-        *out = Out::Refused { request: *request, text: format!("Storage error: {error}").into() };
     }
 }
 

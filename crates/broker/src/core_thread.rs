@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 /// The core of any storage: the data can be changed for other data while the thread runs.
 pub type AnyCore = Core<Box<dyn Storage>>;
 
-/// Longest sleep without a deadline; only keeps the arithmetic small.
-const IDLE: Duration = Duration::from_secs(3600);
+/// Longest sleep: a sleep goes by the time that passes, deadlines by the wall, which may jump meanwhile.
+const SLEEP_MAX: Duration = Duration::from_secs(1);
 /// Pause after a failed commit, so that a full disk does not make the thread read the file over and over.
 const AFTER_FAILURE: Duration = Duration::from_millis(200);
 
@@ -55,7 +55,12 @@ fn turns(mut core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadE
         }
         let switch = take_switch(&mut messages);
         let began = Instant::now();
-        let turned = core.turn(clock.now(), &mut messages, &mut outbox);
+        let now = clock.now();
+        if let Some(jump) = clock.take_jump() {
+            core.clock_jumped(now, jump);
+            hints.changed(core.revision());
+        }
+        let turned = core.turn(now, &mut messages, &mut outbox);
         report_slow(began.elapsed());
         match turned {
             Ok(end) => {
@@ -80,9 +85,9 @@ fn turns(mut core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadE
 
 /// Waits for something to do, then takes all that is there, up to a turn's bound. False when nobody can send any more.
 fn wait(core: &AnyCore, clock: &mut Clock, inbox: &Receiver<Message>, messages: &mut Vec<Message>) -> bool {
-    let until_due = core.next_deadline().map_or(IDLE, |due| {
+    let until_due = core.next_deadline().map_or(SLEEP_MAX, |due| {
         let left = due.since(clock.now()).0.max(0);
-        Duration::from_millis(left.unsigned_abs()).min(IDLE)
+        Duration::from_millis(left.unsigned_abs()).min(SLEEP_MAX)
     });
     match inbox.recv_timeout(until_due) {
         Ok(message) => messages.push(message),

@@ -3,6 +3,7 @@
 use crate::activity::Activity;
 use crate::conn_table::ConnTable;
 use crate::history::History;
+use crate::notices::Notices;
 use onceover_engine::Engine;
 use onceover_engine::command::Payload;
 use onceover_engine::names::JobKey;
@@ -23,6 +24,8 @@ pub struct CoreView<'a> {
     pub trouble: Option<&'a str>,
     /// The last minute of each queue.
     pub history: &'a History,
+    /// What people must know about the file and the clock.
+    pub notices: &'a Notices,
     /// Who is connected.
     pub connections: &'a ConnTable,
     /// Size of the data file, in bytes.

@@ -38,6 +38,7 @@ impl From<StoreError> for StartError {
             | StoreError::NewerSchema { .. }
             | StoreError::NotOurs { .. }
             | StoreError::ForeignBunqueue { .. }
+            | StoreError::Displaced { .. }
             | StoreError::ReadOnly { .. }
             | StoreError::Io { .. } => StartError::Data(error),
         }

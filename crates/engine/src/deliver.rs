@@ -8,7 +8,7 @@ use crate::job::{Delivery, JobLock, JobState};
 use crate::names::{ConnId, JobKey, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Delivered, JobRecord, Reply};
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
 
 impl Engine {
@@ -80,17 +80,24 @@ impl Engine {
         job.state = JobState::Active;
         job.started_at = Some(now);
         job.last_heartbeat = now;
-        job.delivery =
-            Some(Box::new(Delivery { number, conn, conn_lost_at: None, lock, detached, stall_candidate: false }));
+        job.delivery = Some(Box::new(Delivery {
+            number,
+            conn,
+            conn_lost_at: None,
+            lock,
+            detached,
+            stall_candidate: false,
+            skipped: Millis(0),
+        }));
         if let Some(rare) = job.extra.rare.as_deref_mut() {
             // Only this delivery's result counts from now on.
             rare.late_token = None;
         }
-        let timeout = job.timeout();
+        let attempt_ends_at = job.attempt_ends_at();
         self.note(key, StateName::Active, now, None, None);
         self.enter(key, now);
-        if let Some(timeout) = timeout {
-            self.timers.set(now.plus(timeout), Timer::JobTimeout(key));
+        if let Some(end) = attempt_ends_at {
+            self.timers.set(end, Timer::JobTimeout(key));
         }
         if let Some(conn) = conn {
             self.taken.entry(conn).or_default().insert(key);
@@ -107,11 +114,10 @@ impl Engine {
     /// Ends the delivery of a job that leaves the active state, with its timer. Called by `leave`.
     pub(crate) fn end_delivery(&mut self, key: JobKey) {
         let job = self.known_mut(key);
+        let attempt_ends_at = job.attempt_ends_at();
         let delivery = job.delivery.take().expect("an active job has exactly one delivery");
-        let started_at = job.started_at.expect("an active job has started");
-        let timeout = job.timeout();
-        if let Some(timeout) = timeout {
-            self.timers.cancel(started_at.plus(timeout), Timer::JobTimeout(key));
+        if let Some(end) = attempt_ends_at {
+            self.timers.cancel(end, Timer::JobTimeout(key));
         }
         if let Some(conn) = delivery.conn
             && let Some(taken) = self.taken.get_mut(&conn)

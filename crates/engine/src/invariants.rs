@@ -82,8 +82,9 @@ impl Engine {
                 }
                 JobState::Active => {
                     let timeout = rare.and_then(|rare| rare.timeout).filter(|timeout| timeout.0 > 0);
+                    let skipped = job.delivery.as_ref().map_or(crate::time::Millis(0), |delivery| delivery.skipped);
                     if let Some((timeout, started)) = timeout.zip(job.started_at) {
-                        wanted.insert((started.plus(timeout), Timer::JobTimeout(job.key)));
+                        wanted.insert((started.plus(timeout).plus(skipped), Timer::JobTimeout(job.key)));
                     }
                 }
                 JobState::Blocked | JobState::Completed | JobState::Failed => {}

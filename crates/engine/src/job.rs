@@ -277,6 +277,8 @@ pub struct Delivery {
     pub detached: bool,
     /// Seen silent too long once already; the next look handles it.
     pub stall_candidate: bool,
+    /// How far the clock went ahead during it without the time having passed.
+    pub skipped: Millis,
 }
 
 /// A lease on a job.
@@ -344,6 +346,12 @@ impl Job {
     /// Longest run of one attempt, greater than 0; none = no limit.
     pub fn timeout(&self) -> Option<Millis> {
         self.spec.rare.as_ref()?.timeout.filter(|timeout| timeout.0 > 0)
+    }
+
+    /// When the current attempt has run for as long as it may; none without an attempt or a limit.
+    pub(crate) fn attempt_ends_at(&self) -> Option<Timestamp> {
+        let skipped = self.delivery.as_ref()?.skipped;
+        Some(self.started_at?.plus(self.timeout()?).plus(skipped))
     }
 
     /// Whether it makes a successor when it completes.

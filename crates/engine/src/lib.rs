@@ -37,6 +37,7 @@ mod ready;
 pub mod rejection;
 pub mod reply;
 mod rows;
+mod skip;
 mod state;
 pub mod time;
 mod timers;

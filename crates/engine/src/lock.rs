@@ -10,7 +10,7 @@ use crate::job::{FailureReason, Job, JobState};
 use crate::names::{JobId, JobKey};
 use crate::rejection::Rejection;
 use crate::reply::Reply;
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 
 /// A token as it came; an empty one is none.
 pub(crate) fn given(token: Option<&str>) -> Option<&str> {
@@ -151,7 +151,8 @@ impl Engine {
         let job = self.known(key);
         let stall = self.queues.get(job.queue).settings.stall;
         let interval = job.spec.rare.as_ref().and_then(|rare| rare.stall_timeout).unwrap_or(stall.stall_interval);
-        let started = job.started_at.unwrap_or(now);
+        let skipped = job.delivery.as_ref().map_or(Millis(0), |delivery| delivery.skipped);
+        let started = job.started_at.unwrap_or(now).plus(skipped);
         let silent =
             stall.enabled && now.since(started) > stall.grace_period && now.since(job.last_heartbeat) > interval;
         let delivery = self.known_mut(key).delivery.as_deref_mut().expect("an active job has exactly one delivery");

@@ -13,7 +13,7 @@ use crate::reply::Reply;
 use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What a parked request waits for.
 #[derive(Clone, Debug)]
@@ -35,21 +35,12 @@ struct ParkedRequest {
 #[derive(Debug, Default)]
 pub(crate) struct Parked {
     requests: BTreeMap<ParkId, ParkedRequest>,
-    per_conn: FxHashMap<ConnId, usize>,
-    waits_for: FxHashMap<JobKey, Vec<ParkId>>,
+    per_conn: FxHashMap<ConnId, BTreeSet<ParkId>>,
+    waits_for: FxHashMap<JobKey, BTreeSet<ParkId>>,
     next: u64,
 }
 
 impl Parked {
-    fn of_conn(&self, conn: ConnId) -> Vec<ParkId> {
-        let is_its =
-            |request: &ParkedRequest| matches!(request.origin, Origin::Client { conn: its, .. } if its == conn);
-        match self.per_conn.get(&conn) {
-            Some(_) => self.requests.iter().filter(|(_, request)| is_its(request)).map(|(park, _)| *park).collect(),
-            None => Vec::new(),
-        }
-    }
-
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ParkId, Timestamp)> {
         self.requests.iter().map(|(park, request)| (*park, request.until))
     }
@@ -61,7 +52,7 @@ impl Engine {
         let queue = self.queues.ensure(&pull.queue);
         let until = now.plus(pull.timeout);
         let park = self.park(origin, until, Waits::Pull { queue, pull })?;
-        self.queues.get_mut(queue).parked.push_back(park);
+        self.queues.get_mut(queue).parked.insert(park);
         Ok(())
     }
 
@@ -86,19 +77,19 @@ impl Engine {
             return Ok(Some(Reply::Waited { key: None, completed: false, result: Blob::Absent, failed: None }));
         }
         let park = self.park(origin, now.plus(timeout), Waits::Job(key))?;
-        self.parked.waits_for.entry(key).or_default().push(park);
+        self.parked.waits_for.entry(key).or_default().insert(park);
         Ok(None)
     }
 
     fn park(&mut self, origin: Origin, until: Timestamp, waits: Waits) -> Result<ParkId, Rejection> {
+        let park = ParkId(self.parked.next);
         if let Origin::Client { conn, .. } = origin {
-            let count = self.parked.per_conn.entry(conn).or_default();
-            if *count >= PARKED_PER_CONN_MAX {
+            let its = self.parked.per_conn.entry(conn).or_default();
+            if its.len() >= PARKED_PER_CONN_MAX {
                 return Err(Rejection::TooManyParked(PARKED_PER_CONN_MAX));
             }
-            *count += 1;
+            its.insert(park);
         }
-        let park = ParkId(self.parked.next);
         self.parked.next += 1;
         self.timers.set(until, Timer::ParkEnd(park));
         self.parked.requests.insert(park, ParkedRequest { origin, until, waits });
@@ -110,18 +101,20 @@ impl Engine {
         let request = self.parked.requests.remove(&park)?;
         self.timers.cancel(request.until, Timer::ParkEnd(park));
         if let Origin::Client { conn, .. } = request.origin
-            && let Some(count) = self.parked.per_conn.get_mut(&conn)
+            && let Some(its) = self.parked.per_conn.get_mut(&conn)
         {
-            *count -= 1;
-            if *count == 0 {
+            its.remove(&park);
+            if its.is_empty() {
                 self.parked.per_conn.remove(&conn);
             }
         }
         match &request.waits {
-            Waits::Pull { queue, .. } => self.queues.get_mut(*queue).parked.retain(|other| *other != park),
+            Waits::Pull { queue, .. } => {
+                self.queues.get_mut(*queue).parked.remove(&park);
+            }
             Waits::Job(key) => {
                 if let Some(waiting) = self.parked.waits_for.get_mut(key) {
-                    waiting.retain(|other| *other != park);
+                    waiting.remove(&park);
                     if waiting.is_empty() {
                         self.parked.waits_for.remove(key);
                     }
@@ -144,7 +137,7 @@ impl Engine {
 
     /// Hands ready jobs to the pulls that wait for them, first come first served.
     pub(crate) fn serve_parked(&mut self, queue: QueueId, now: Timestamp, effects: &mut Effects) {
-        while let Some(park) = self.queues.get(queue).parked.front().copied() {
+        while let Some(park) = self.queues.get(queue).parked.first().copied() {
             let found = self.queues.get(queue);
             if found.settings.paused || found.ready.is_empty() {
                 return;
@@ -180,9 +173,18 @@ impl Engine {
         }
     }
 
+    /// The clock went ahead without the time having passed: everybody waits as long as before.
+    pub(crate) fn skip_parked(&mut self, by: Millis) {
+        for (park, request) in &mut self.parked.requests {
+            self.timers.cancel(request.until, Timer::ParkEnd(*park));
+            request.until = request.until.plus(by);
+            self.timers.set(request.until, Timer::ParkEnd(*park));
+        }
+    }
+
     /// Forgets what a connection had parked.
     pub(crate) fn drop_parked_of(&mut self, conn: ConnId) {
-        for park in self.parked.of_conn(conn) {
+        for park in self.parked.per_conn.get(&conn).cloned().unwrap_or_default() {
             self.unpark(park);
         }
     }

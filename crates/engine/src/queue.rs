@@ -36,7 +36,7 @@ pub(crate) struct Queue {
     /// The jobs of each state by creation, ties by insertion, for GetJobs. Indexed by `StateName`.
     by_age: [Ranked<(Timestamp, JobKey)>; 7],
     /// Pulls that wait, first come first served.
-    pub(crate) parked: VecDeque<ParkId>,
+    pub(crate) parked: BTreeSet<ParkId>,
     /// The keys held in it, in order of registration.
     pub(crate) keys: Ranked<EntryId>,
     pub(crate) totals: Totals,
@@ -60,7 +60,7 @@ impl Queue {
             completed: Ranked::default(),
             failed: Ranked::default(),
             by_age: Default::default(),
-            parked: VecDeque::new(),
+            parked: BTreeSet::new(),
             keys: Ranked::default(),
             totals: Totals::default(),
             specs: VecDeque::new(),

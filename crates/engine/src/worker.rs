@@ -6,7 +6,7 @@ use crate::limits::WORKER_SILENT_MAX;
 use crate::names::{ConnId, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Reply, WorkerRecord};
-use crate::time::Timestamp;
+use crate::time::{Millis, Timestamp};
 use std::collections::BTreeMap;
 
 /// The workers, by id.
@@ -47,6 +47,11 @@ impl Workers {
     /// A registration belongs to its connection and ends with it.
     pub(crate) fn disconnect(&mut self, conn: ConnId) {
         self.by_id.retain(|_, worker| worker.conn != conn.0);
+    }
+
+    /// The clock went ahead without the time having passed.
+    pub(crate) fn skip(&mut self, by: Millis) {
+        self.by_id.values_mut().for_each(|worker| worker.last_seen = worker.last_seen.plus(by));
     }
 
     pub(crate) fn drop_silent(&mut self, now: Timestamp) {

@@ -4,10 +4,14 @@
 use crate::adds::client;
 use crate::clients;
 use crate::jobs::counts_of;
-use crate::view::{BrokerState, DedupWindow, NavCounts, Overview};
+use crate::view::{BrokerState, DedupWindow, NavCounts, Notice, Overview};
+use crate::words::duration;
 use onceover_broker::activity::AddEntry;
+use onceover_broker::clock::Jump;
+use onceover_broker::notices::{self, Event};
 use onceover_broker::{BrokerHandle, BrokerStatus, CoreView, ListenError};
 use onceover_engine::dedup;
+use onceover_engine::time::Millis;
 use std::net::SocketAddr;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -50,8 +54,35 @@ pub fn of_core(core: &CoreView<'_>, attention: u64) -> Overview {
         ever_connected: core.connections.connected_ever() > 0 || core.engine.jobs_len() > 0 || totals.pushed > 0,
         last_client: newest.or_else(newest_add),
         first_add_seq: core.activity.oldest_seq(),
+        notices: core.notices.iter().map(notice).collect(),
         ..blank()
     }
+}
+
+fn notice(notice: &notices::Notice) -> Notice {
+    let text = match &notice.what {
+        Event::File(text) => text.clone(),
+        Event::WorksAgain { since, error } => {
+            let lasted = duration(notice.at.since(*since));
+            format!("The data file can be written again. For {lasted} it was refused: {error}")
+        }
+        Event::Clock(Jump::Ahead(by)) => format!(
+            "The clock went ahead by {}, or the machine slept. Windows of keys and delays follow the clock; leases, timeouts \
+             and waiting requests last as long as before.",
+            jump_length(*by)
+        ),
+        Event::Clock(Jump::Back(by)) => format!(
+            "The clock was set back by {}. The broker counts on from its own time until the clock has caught up or the broker \
+             is restarted, so windows of keys and delays last as long as before.",
+            jump_length(*by)
+        ),
+    };
+    Notice { at: notice.at.0, text }
+}
+
+/// To the second: a jump is measured from one look at the clock to the next.
+fn jump_length(by: Millis) -> String {
+    duration(Millis(by.0.saturating_add(500) / 1_000 * 1_000))
 }
 
 fn is_clients(entry: &AddEntry) -> bool {
@@ -136,5 +167,6 @@ fn blank() -> Overview {
         last_client: None,
         first_add_seq: None,
         read_only: false,
+        notices: Vec::new(),
     }
 }

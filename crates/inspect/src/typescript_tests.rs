@@ -102,6 +102,7 @@ const TYPES: &[Exported] = &types![
     LogLine,
     Named,
     NavCounts,
+    Notice,
     NewAdd,
     Overview,
     PlayClock,

@@ -29,8 +29,8 @@ pub use playground::{
 };
 pub use settings::{DataChoice, DataKind, SettingChange, SettingsView};
 pub use system::{
-    BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Overview, ProtocolProblem,
-    QueueRow, QueuesView, WorkerRow,
+    BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Notice, Overview,
+    ProtocolProblem, QueueRow, QueuesView, WorkerRow,
 };
 
 use crate::request::Request;

@@ -116,6 +116,14 @@ impl Ledger {
         self.leases.clear();
     }
 
+    /// The clock went ahead without the time having passed: leases last as long as before.
+    pub fn skipped(&mut self, by: Millis) {
+        for lease in self.leases.values_mut() {
+            lease.until = lease.until.plus(by);
+            lease.timeout = lease.timeout.map(|timeout| timeout.plus(by));
+        }
+    }
+
     /// It is `now`: what has ended stays ended, even when the clock is set back later.
     pub fn time_is(&mut self, now: Timestamp) {
         self.windows.retain(|_, window| window.as_ref().is_none_or(|window| !window.until.is_due(now)));

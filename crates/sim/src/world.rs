@@ -6,6 +6,7 @@ use crate::picture::Picture;
 use crate::random::Random;
 use crate::tally::Tally;
 use crate::traffic::Habits;
+use onceover_broker::clock::Jump;
 use onceover_broker::core::Core;
 use onceover_broker::inbox::Message;
 use onceover_broker::outbox::{Out, Outbox};
@@ -206,6 +207,12 @@ impl World {
         let steps = [1, 5, 50, 400, 2_000, 6_000, 31_000, 61_000];
         let jump = if self.random.chance(2) { 86_400_000 } else { self.random.pick(&steps) };
         self.now = self.now.plus(Millis(jump));
+        // The machine slept: the clock went ahead, and nobody had the time.
+        if self.random.chance(10) {
+            let core = self.core.as_mut().expect("between two steps a core runs");
+            core.clock_jumped(self.now, Jump::Ahead(Millis(jump)));
+            self.ledger.skipped(Millis(jump));
+        }
     }
 
     fn hang_up(&mut self) {

@@ -7,7 +7,7 @@ use onceover_engine::command::{Add, Command};
 use onceover_engine::effects::Effects;
 use onceover_engine::job::{Blob, Delivery, Job, JobState};
 use onceover_engine::names::{EntryId, JobKey, Origin, QueueId};
-use onceover_engine::time::Timestamp;
+use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::{Engine, EngineConfig};
 
 fn on_each_store(test: fn(&mut dyn Storage)) {
@@ -101,6 +101,7 @@ fn a_later_row_replaces_what_can_change() {
             lock: None,
             detached: false,
             stall_candidate: false,
+            skipped: Millis(0),
         }));
         job.state = JobState::Active;
         commit(store, vec![again(&job, true, true)]).unwrap();

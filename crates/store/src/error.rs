@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
     /// No space.
-    #[error("cannot {operation} {file}: the disk is full. Free some space on it, then start again.", file = .file.display())]
+    #[error("cannot {operation} {file}: the disk is full. Free some space on it, then try again.", file = .file.display())]
     Full {
         /// What was tried.
         operation: &'static str,
@@ -19,7 +19,7 @@ pub enum StoreError {
     /// Another program holds SQLite's lock for longer than the store waits.
     #[error(
         "cannot {operation} {file}: another program keeps it locked. Close the SQLite tool or backup that has the file open, \
-         then start again.",
+         then try again.",
         file = .file.display()
     )]
     Busy {
@@ -87,6 +87,16 @@ pub enum StoreError {
         /// The file.
         file: PathBuf,
     },
+    /// The file no longer lies under its name, and what does must not be touched.
+    #[error("cannot {operation} {file}: {what}", file = .file.display())]
+    Displaced {
+        /// What was tried.
+        operation: &'static str,
+        /// On which file.
+        file: PathBuf,
+        /// What became of it, and what to do.
+        what: &'static str,
+    },
     /// The file or its folder may not be written.
     #[error(
         "cannot {operation} {file}: it may not be read and written by this account. Give this account both rights to the file \
@@ -100,7 +110,7 @@ pub enum StoreError {
         file: PathBuf,
     },
     /// Anything else the operating system or SQLite refuses.
-    #[error("cannot {operation} {file}: {source}. Check the disk and the folder, then start again.", file = .file.display())]
+    #[error("cannot {operation} {file}: {source}. Check the disk and the folder, then try again.", file = .file.display())]
     Io {
         /// What was tried.
         operation: &'static str,

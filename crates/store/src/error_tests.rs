@@ -15,6 +15,7 @@ fn kind(error: &StoreError) -> &'static str {
         StoreError::NotOurs { .. } => "not ours",
         StoreError::ForeignBunqueue { .. } => "bunqueue",
         StoreError::ReadOnly { .. } => "read only",
+        StoreError::Displaced { .. } => "displaced",
         StoreError::Io { .. } => "io",
     }
 }
@@ -60,7 +61,7 @@ fn the_texts_name_operation_file_and_remedy() {
     let check = |error: StoreError, expected: &str| assert_eq!(error.to_string(), expected);
     check(
         StoreError::Full { operation, file: file() },
-        "cannot write to /data/a.db: the disk is full. Free some space on it, then start again.",
+        "cannot write to /data/a.db: the disk is full. Free some space on it, then try again.",
     );
     check(
         StoreError::InUse { file: file(), lock: "/data/a.db.lock".into(), process: Some(7) },
@@ -74,6 +75,6 @@ fn the_texts_name_operation_file_and_remedy() {
     );
     check(
         StoreError::Io { operation, file: file(), source: "the disk is on fire".into() },
-        "cannot write to /data/a.db: the disk is on fire. Check the disk and the folder, then start again.",
+        "cannot write to /data/a.db: the disk is on fire. Check the disk and the folder, then try again.",
     );
 }

@@ -11,7 +11,10 @@ mod error;
 mod identify;
 mod load;
 mod lock_file;
+mod place;
+mod rescue;
 mod schema;
+mod set_aside;
 mod sqlite;
 mod writer;
 
@@ -44,8 +47,10 @@ pub type RowSource<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), StoreError> +
 pub trait Storage: Send {
     /// Everything that is stored. Payloads of live jobs are in memory, those of finished jobs and all results stay behind.
     ///
+    /// A row that cannot be read is set aside in the file, with a remark.
+    ///
     /// # Errors
-    /// `Corrupt` names the table and the row that cannot be read.
+    /// `Corrupt` when there are too many of them, and names the first.
     fn load(&mut self) -> Result<Snapshot, StoreError>;
 
     /// Writes the rows that `rows` gives in one transaction, which survives a power cut when `durable`.
@@ -63,6 +68,27 @@ pub trait Storage: Send {
             return Ok(());
         }
         self.commit_rows(durable, &mut |sink| engine.for_each_change(sink))
+    }
+
+    /// Looks, once a second at most, whether the file still lies under its name. Every commit does the same.
+    ///
+    /// # Errors
+    /// It does not: a commit would be refused.
+    fn look(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// Writes a mark that means nothing, to see whether commits succeed again after one failed.
+    ///
+    /// # Errors
+    /// As `commit_rows`.
+    fn try_write(&mut self) -> Result<(), StoreError> {
+        Ok(())
+    }
+
+    /// What happened to the file that people must know although all goes on, since this was asked last.
+    fn take_remarks(&mut self) -> Vec<String> {
+        Vec::new()
     }
 
     /// The stored payload of a job, if it has one.
@@ -100,6 +126,18 @@ impl Storage for Box<dyn Storage> {
 
     fn commit(&mut self, engine: &Engine, durable: bool) -> Result<(), StoreError> {
         (**self).commit(engine, durable)
+    }
+
+    fn look(&mut self) -> Result<(), StoreError> {
+        (**self).look()
+    }
+
+    fn try_write(&mut self) -> Result<(), StoreError> {
+        (**self).try_write()
+    }
+
+    fn take_remarks(&mut self) -> Vec<String> {
+        (**self).take_remarks()
     }
 
     fn payload(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {

@@ -1,9 +1,10 @@
 //! All rows, read once at start.
 //!
-//! A row that cannot be read is an error that names table and row: a job is never left out without a word. Whether the rows
-//! fit together is for the engine to judge.
+//! A row that cannot be read is returned as a fault that names table and row: a job is never left out without a word. Whether
+//! the rows fit together is for the engine to judge.
 
 use crate::error::StoreError;
+use crate::set_aside::Fault;
 use crate::writer::{RESERVED, state_text};
 use onceover_engine::change::{JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::{NewJob, Payload};
@@ -44,22 +45,23 @@ const STATES: [JobState; 5] =
 
 const READ: &str = "read";
 
-/// Reads everything, in one read transaction.
-pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<Snapshot, StoreError> {
+/// Reads everything, in one read transaction, and what of it cannot be read.
+pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<Fault>), StoreError> {
     let failed = |cause| StoreError::from_sqlite(READ, file, cause);
     let moment = conn.transaction().map_err(failed)?;
     let mut names = Names::default();
+    let mut faults = Vec::new();
     let snapshot = Snapshot {
-        jobs: rows(&moment, file, "jobs", JOBS, |cells| job(cells, &mut names))?,
-        keys: rows(&moment, file, "dedup_keys", KEYS, |cells| key(cells, &mut names))?,
-        queues: rows(&moment, file, "queues", QUEUES, |cells| queue(cells, &mut names))?,
+        jobs: rows(&moment, file, "jobs", JOBS, &mut faults, |cells| job(cells, &mut names))?,
+        keys: rows(&moment, file, "dedup_keys", KEYS, &mut faults, |cells| key(cells, &mut names))?,
+        queues: rows(&moment, file, "queues", QUEUES, &mut faults, |cells| queue(cells, &mut names))?,
         reserved: reserved(&moment, file)?,
-        completed_ids: rows(&moment, file, "completed_ids", COMPLETED_IDS, |cells| {
+        completed_ids: rows(&moment, file, "completed_ids", COMPLETED_IDS, &mut faults, |cells| {
             Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
         })?,
     };
     moment.commit().map_err(failed)?;
-    Ok(snapshot)
+    Ok((snapshot, faults))
 }
 
 fn rows<T>(
@@ -67,6 +69,7 @@ fn rows<T>(
     file: &Path,
     table: &'static str,
     query: &str,
+    faults: &mut Vec<Fault>,
     mut read: impl FnMut(&mut Cells<'_, '_>) -> Result<T, String>,
 ) -> Result<Vec<T>, StoreError> {
     let failed = |cause| StoreError::from_sqlite(READ, file, cause);
@@ -75,11 +78,13 @@ fn rows<T>(
     let mut out = Vec::new();
     while let Some(row) = found.next().map_err(failed)? {
         let mut cells = Cells { row, next: 0 };
-        let value = read(&mut cells).map_err(|fault| {
-            let what = format!("table {table}, row {}: {fault}", cells.row_name());
-            StoreError::Corrupt { operation: READ, file: file.to_owned(), what }
-        })?;
-        out.push(value);
+        match read(&mut cells) {
+            Ok(value) => out.push(value),
+            Err(why) => {
+                let row = row.get(0).map_err(failed)?;
+                faults.push(Fault { table, row, name: cells.row_name(), why });
+            }
+        }
     }
     Ok(out)
 }
@@ -156,10 +161,16 @@ fn queue(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<(Arc<str>, Queu
 /// 0 when the engine has not reserved any numbers yet.
 fn reserved(conn: &Connection, file: &Path) -> Result<u64, StoreError> {
     let query = format!("SELECT name, value FROM meta WHERE name = '{RESERVED}'");
-    let found = rows(conn, file, "meta", &query, |cells| {
+    let mut faults = Vec::new();
+    let found = rows(conn, file, "meta", &query, &mut faults, |cells| {
         cells.take::<Arc<str>>("name")?;
         cells.number("value")
     })?;
+    // Without it numbers would be given out a second time.
+    if let Some(Fault { table, name, why, .. }) = faults.first() {
+        let what = format!("table {table}, row {name}: {why}");
+        return Err(StoreError::Corrupt { operation: READ, file: file.to_owned(), what });
+    }
     Ok(found.first().copied().unwrap_or(0))
 }
 

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 /// Held until it is dropped.
 #[derive(Debug)]
 pub(crate) struct FileLock {
-    /// Never read: the open file is the lock.
-    _held: File,
+    /// Held open: the open file is the lock.
+    held: File,
+    path: PathBuf,
 }
 
 impl FileLock {
@@ -24,13 +25,27 @@ impl FileLock {
         match file.try_lock() {
             Ok(()) => {
                 write_holder(&mut file).map_err(failed)?;
-                Ok(FileLock { _held: file })
+                Ok(FileLock { held: file, path })
             }
             Err(TryLockError::WouldBlock) => {
                 let process = read_holder(&mut file);
                 Err(StoreError::InUse { file: database.to_owned(), lock: path, process })
             }
             Err(TryLockError::Error(cause)) => Err(failed(cause)),
+        }
+    }
+
+    /// Whether others would find this lock: its file may have been deleted together with the database.
+    pub(crate) fn is_in_place(&self) -> bool {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::MetadataExt;
+            let number = |found: std::fs::Metadata| (found.dev(), found.ino());
+            self.held.metadata().ok().map(number) == self.path.metadata().ok().map(number)
+        }
+        #[cfg(not(unix))]
+        {
+            self.held.metadata().is_ok() && self.path.exists()
         }
     }
 }

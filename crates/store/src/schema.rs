@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -90,6 +90,16 @@ SELECT generation, id, queue, json_extract(spec, '$.name') AS name,
     datetime(started_at_ms / 1000, 'unixepoch') AS started_at, datetime(completed_at_ms / 1000, 'unixepoch') AS completed_at,
     json_extract(extra, '$.rare.failure.error') AS failed_with
 FROM jobs;
+";
+
+const FORMAT_2: &str = "
+CREATE TABLE set_aside (                    -- rows that could not be read, for people
+    number INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    source TEXT NOT NULL,                   -- their table
+    reason TEXT NOT NULL,
+    statement TEXT NOT NULL                 -- puts the row back
+);
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

@@ -6,6 +6,8 @@
 use crate::error::StoreError;
 use crate::identify::{Found, identify};
 use crate::lock_file::{FileLock, beside, private};
+use crate::place::Place;
+use crate::set_aside::set_aside;
 use crate::writer::{Scratch, Writer, row_id};
 use crate::{RowSource, Storage, load, schema};
 use onceover_engine::change::Snapshot;
@@ -33,6 +35,9 @@ const LOG_KEPT_BYTES_MAX: i64 = 64 * 1024 * 1024;
 const PAYLOAD: &str = "SELECT payload FROM payloads WHERE generation = ?1";
 const RESULT: &str = "SELECT result FROM results WHERE generation = ?1";
 
+/// Nobody reads the row; `replace` makes SQLite write a page.
+const MARK: &str = "REPLACE INTO meta (name, value) VALUES ('last_try', unixepoch())";
+
 /// How long a commit waits for the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Sync {
@@ -45,12 +50,14 @@ enum Sync {
 /// A database file, open and locked against other brokers.
 #[derive(Debug)]
 pub struct SqliteStore {
-    /// Closed before the lock is let go: fields are dropped in this order.
-    conn: Connection,
-    file: PathBuf,
+    /// Closed before the file and the lock are let go: fields are dropped in this order.
+    pub(crate) conn: Connection,
+    pub(crate) place: Place,
+    pub(crate) file: PathBuf,
     sync: Sync,
     scratch: Scratch,
-    _lock: FileLock,
+    pub(crate) remarks: Vec<String>,
+    pub(crate) lock: FileLock,
 }
 
 impl SqliteStore {
@@ -69,13 +76,21 @@ impl SqliteStore {
             Found::Nothing => create(&file)?,
             Found::Ours => {}
         }
-        let conn = connect(&file)?;
-        Ok(SqliteStore { conn, file, sync: Sync::Normal, scratch: Scratch::default(), _lock: lock })
+        let (conn, place) = connect_in_place(&file)?;
+        let (sync, scratch, remarks) = (Sync::Normal, Scratch::default(), Vec::new());
+        Ok(SqliteStore { conn, place, file, sync, scratch, remarks, lock })
     }
 
     /// The database file, as an absolute path.
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    /// Goes on with the file that lies under the name now.
+    pub(crate) fn reconnect(&mut self) -> Result<(), StoreError> {
+        let (conn, place) = connect_in_place(&self.file)?;
+        (self.conn, self.place, self.sync) = (conn, place, Sync::Normal);
+        Ok(())
     }
 
     fn sync_as(&mut self, wanted: Sync) -> Result<(), StoreError> {
@@ -102,10 +117,18 @@ impl SqliteStore {
 
 impl Storage for SqliteStore {
     fn load(&mut self) -> Result<Snapshot, StoreError> {
-        load::load(&mut self.conn, &self.file)
+        let (snapshot, faults) = load::load(&mut self.conn, &self.file)?;
+        if faults.is_empty() {
+            return Ok(snapshot);
+        }
+        let remark = set_aside(&mut self.conn, &self.file, &faults)?;
+        self.remarks.push(remark);
+        // Keys may have gone with their owners, so what is left is read once more.
+        load::load(&mut self.conn, &self.file).map(|(snapshot, _)| snapshot)
     }
 
     fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {
+        self.keep_in_place()?;
         // SQLite ignores the switch inside a transaction.
         self.sync_as(if durable { Sync::Full } else { Sync::Normal })?;
         let SqliteStore { conn, file, scratch, .. } = self;
@@ -114,6 +137,20 @@ impl Storage for SqliteStore {
         let mut writer = Writer { conn: &turn, file, scratch };
         rows(&mut |change| writer.write(&change))?;
         turn.commit().map_err(failed)
+    }
+
+    fn look(&mut self) -> Result<(), StoreError> {
+        self.keep_in_place()
+    }
+
+    fn try_write(&mut self) -> Result<(), StoreError> {
+        self.keep_in_place()?;
+        let written = self.conn.execute(MARK, []);
+        written.map(drop).map_err(|cause| StoreError::from_sqlite("write to", &self.file, cause))
+    }
+
+    fn take_remarks(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.remarks)
     }
 
     fn payload(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
@@ -129,8 +166,9 @@ impl Storage for SqliteStore {
         size(&self.file) + size(&beside(&self.file, "-wal"))
     }
 
-    fn close(self: Box<Self>) -> Result<(), StoreError> {
-        let SqliteStore { conn, file, sync: _, scratch: _, _lock } = *self;
+    fn close(mut self: Box<Self>) -> Result<(), StoreError> {
+        self.leave_in_place()?;
+        let SqliteStore { conn, place: _place, file, sync: _, scratch: _, remarks: _, lock: _lock } = *self;
         let failed = |cause| StoreError::from_sqlite("close", &file, cause);
         // SQLite merges the log when the last connection closes, but keeps quiet when that fails.
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
@@ -146,7 +184,7 @@ fn real_path(file: &Path) -> io::Result<PathBuf> {
     }
 }
 
-fn create_folder(file: &Path) -> io::Result<()> {
+pub(crate) fn create_folder(file: &Path) -> io::Result<()> {
     let Some(folder) = file.parent() else { return Ok(()) };
     let mut builder = fs::DirBuilder::new();
     builder.recursive(true);
@@ -184,11 +222,20 @@ fn fill(draft: &Path) -> Result<(), StoreError> {
 }
 
 /// A new name survives a power cut once its folder is on the disk. Windows cannot and need not do this.
-fn sync_folder(file: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
     if let (true, Some(folder)) = (cfg!(unix), file.parent()) {
         File::open(folder)?.sync_all()?;
     }
     Ok(())
+}
+
+/// A connection, and a note of what lies where it was opened.
+fn connect_in_place(file: &Path) -> Result<(Connection, Place), StoreError> {
+    let conn = connect(file)?;
+    // A first look into the tables makes SQLite put the log's index beside the file.
+    schema::format(&conn, file)?;
+    let place = Place::note(file).map_err(|cause| StoreError::from_io("open", file, cause))?;
+    Ok((conn, place))
 }
 
 fn connect(file: &Path) -> Result<Connection, StoreError> {

@@ -2,6 +2,7 @@
 import type { BrokerState } from "./BrokerState";
 import type { DedupWindow } from "./DedupWindow";
 import type { NavCounts } from "./NavCounts";
+import type { Notice } from "./Notice";
 
 /**
  * State of the broker and the counts beside the navigation.
@@ -82,4 +83,8 @@ firstAddSeq: number | null,
 /**
  * Whether the window may only look.
  */
-readOnly: boolean, };
+readOnly: boolean, 
+/**
+ * What happened to the data file or the clock, oldest first, at most 8.
+ */
+notices: Array<Notice>, };

@@ -42,6 +42,7 @@ export function overview(over: Partial<Overview> = {}): Overview {
     lastClient: 'python3 (pid 4123)',
     firstAddSeq: 1,
     readOnly: false,
+    notices: [],
     ...over,
   };
 }

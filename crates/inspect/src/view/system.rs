@@ -47,6 +47,19 @@ pub struct Overview {
     pub first_add_seq: Option<u64>,
     /// Whether the window may only look.
     pub read_only: bool,
+    /// What happened to the data file or the clock, oldest first, at most 8.
+    pub notices: Vec<Notice>,
+}
+
+/// Something that happened while the broker went on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct Notice {
+    /// When, in ms.
+    pub at: i64,
+    /// What, and what it means.
+    pub text: String,
 }
 
 /// What the broker does.
