@@ -117,6 +117,7 @@ fn free_name(file: &Path) -> PathBuf {
     first.chain(more).find(|path| !path.exists()).expect("names are without end")
 }
 
-#[cfg(all(test, unix))]
+#[cfg(unix)]
+#[cfg(test)]
 #[path = "rescue_tests.rs"]
 mod rescue_tests;
