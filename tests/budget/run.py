@@ -30,8 +30,10 @@ RATE, CONNECTIONS = 5_000, 4
 FULL = {"seconds": 30, "rounds": 3, "noise": 0, "lags_per_10_s": 1, "click_ms": 100, "switch_ms": 100, "start_ms": 1_500, "share": 0.95}
 SHORT = {"seconds": 10, "rounds": 1, "noise": 1, "lags_per_10_s": 6, "click_ms": 250, "switch_ms": 500, "start_ms": 5_000, "share": 0.90}
 HEAP_MB = 20
-# WebKitGTK tells the memory of the whole process only, where what was freed lately still counts.
-SHORT_PROCESS_MB = 40
+# WebKitGTK tells the memory of the whole process only. It goes up and down like a saw while garbage is collected when the engine
+# likes: measured over 100 s and 500,000 adds, from 230 MB after the first seconds to 320 MB and back to 275. So this limit only
+# finds what grows by more than the teeth; what is reachable is measured in Chromium, which runs the same page.
+PROCESS_MB = 100
 LONG_TASKS_PER_10_S = 1
 # What is clicked under load, one after the other: a chip, all again, the newest row, and its drawer closed.
 CLICKS = ['[data-testid="adds.chip.collapsed"]', '[data-testid="adds.chip.all"]', '[data-testid="adds.row"]', None]
@@ -138,7 +140,7 @@ def under_load(viewer, port, bounds, verdict):
     worst = sorted(ms for _, ms in found["lags"])[-3:]
     verdict.note("stalls on the wall", f"{len(found['lags'])}, the longest {worst} ms; a small program beside it met {noise}; {found['frames'] / bounds['seconds']:.0f} frames/s")
     verdict(f"{name}: click to response, 95 % of {len(clicks)}", round(clicks[int(0.95 * (len(clicks) - 1))]), bounds["click_ms"], "ms")
-    limit = HEAP_MB if traced or bounds is FULL else SHORT_PROCESS_MB
+    limit = HEAP_MB if traced else PROCESS_MB
     verdict(f"{name}: memory of the page grew by", round((viewer.heap_bytes() - heap) / MB, 1), limit, "MB")
     return answer
 
