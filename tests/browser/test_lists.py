@@ -158,7 +158,9 @@ def repeats(page):
     expect(group.first).to_be_visible(timeout=5000)
     until("the repeats are counted", lambda: int(group.first.get_attribute("data-count") or 0) > 100, 8)
     page.show("adds", group="1", q="queue:storm")
-    until("all are counted", lambda: sum(int(row.get_attribute("data-count") or 1) for row in page.at("adds.row").all()) == 2000, 8)
+    # Counted at one moment: rows come and go while the list is renewed.
+    counted = "rows => rows.reduce((sum, row) => sum + Number(row.dataset.count || 1), 0)"
+    until("all are counted", lambda: page.at("adds.row").evaluate_all(counted) == 2000, 8)
     group.first.click()
     expect(page.at("adds.short").first).to_be_visible(timeout=3000)
     page.at("adds.group.list").click()
