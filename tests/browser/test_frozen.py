@@ -5,7 +5,6 @@ clients show nothing of it.
 A frozen page is a browser whose processes are stopped: it keeps its connections and reads nothing from them. Measured are the
 adds that were answered and the slowest hundredth of the answers, against the same load with no page open; rounds alternate.
 """
-import json
 import os
 import signal
 import statistics
@@ -74,7 +73,7 @@ def frozen(viewer, broker):
         finally:
             for pid in processes:
                 os.kill(pid, signal.SIGCONT)
-        viewer.page.wait_for_function("document.querySelector('[data-testid=\"adds.row\"]') !== null", timeout=10_000)
+        viewer.page.wait_for_selector('[data-testid="adds.row"]', timeout=10_000)
         viewer.close()
     compare(rounds)
 
@@ -106,7 +105,7 @@ def thawed(viewer, broker):
         for pid in processes:
             os.kill(pid, signal.SIGCONT)
     newest = broker.rpc({"type": "adds", "limit": 1})["rows"][0]["seq"]
-    viewer.page.wait_for_function(f"document.querySelector('[data-testid=\"adds.row\"]')?.dataset.seq === {json.dumps(str(newest))}", timeout=2_000)
+    viewer.page.wait_for_selector(f'[data-testid="adds.row"][data-index="0"][data-seq="{newest}"]', timeout=2_000)
     viewer.close()
 
 
