@@ -143,7 +143,7 @@ def release(keys):
     keys.reach("keys.release.confirm") if keys.page.evaluate("document.activeElement.dataset.testid") != "keys.release.confirm" else None
     keys.press("Enter")
     until("the key is free", lambda: keys.wire.call("GetDeduplicationJobId", **owner)["data"]["jobId"] is None)
-    keys.see("toast.offer")
+    keys.page.get_by_test_id("toast.offer").filter(has_text="Undo").wait_for()
     keys.press("z")
     until("the key is held again", lambda: keys.wire.call("GetDeduplicationJobId", **owner)["data"]["jobId"] == holder)
 
