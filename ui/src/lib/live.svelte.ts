@@ -107,11 +107,13 @@ const BUSY_PER_S = 2000;
 const BUSY_EVERY_MS = 250;
 /** A question that takes long is asked so many times its own time apart. */
 const REST_PER_WORK = 4;
+/** Never longer apart than this, in ms: a question also seems long when the machine slept in the middle of it. */
+const RENEWED_WITHIN_MS = 1_000;
 
 /** How long to wait between two renewals of a list that wants one every `everyMs` and whose last one took `tookMs`. */
 export function renewalPause(everyMs: number, tookMs: number): number {
   const busy = (live.overview?.addsPerS ?? 0) > BUSY_PER_S ? BUSY_EVERY_MS : 0;
-  return Math.max(everyMs, busy, REST_PER_WORK * tookMs);
+  return Math.max(everyMs, busy, Math.min(REST_PER_WORK * tookMs, RENEWED_WITHIN_MS));
 }
 
 /** Asks the host and learns its clock on the way. */
