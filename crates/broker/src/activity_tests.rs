@@ -3,7 +3,6 @@
 use super::*;
 use onceover_engine::dedup::DecisionCode;
 use onceover_engine::effects::{Decision, Facts};
-use onceover_engine::time::Millis;
 
 fn decided(queue: &str, key: Option<&str>, data_bytes: usize) -> LoggedAdd {
     let dedup = key.map(|key| {
@@ -16,21 +15,7 @@ fn decided(queue: &str, key: Option<&str>, data_bytes: usize) -> LoggedAdd {
             keep_last: false,
         })
     });
-    let spec = NewJob {
-        queue: queue.into(),
-        name: "job".into(),
-        custom_id: None,
-        dedup,
-        priority: 0,
-        delay: Millis(0),
-        max_attempts: 3,
-        backoff: Default::default(),
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
-    };
+    let spec = NewJob { dedup, ..NewJob::new(queue, "job") };
     let decision = Decision {
         code: DecisionCode::Created,
         job: None,

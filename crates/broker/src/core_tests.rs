@@ -96,21 +96,7 @@ fn text(out: &Out) -> String {
 }
 
 fn push(id: &str) -> Command {
-    let spec = NewJob {
-        queue: "q".into(),
-        name: "n".into(),
-        custom_id: Some(JobId::parse(id)),
-        dedup: None,
-        priority: 0,
-        delay: Millis(0),
-        max_attempts: 3,
-        backoff: Default::default(),
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
-    };
+    let spec = NewJob { custom_id: Some(JobId::parse(id)), ..NewJob::new("q", "n") };
     let data: Payload = Arc::from(&b"\x01"[..]);
     Command::Push { add: Add { spec: Arc::new(spec), data: Some(data) }, replay_of: None }
 }

@@ -333,6 +333,17 @@ impl Job {
         self.rare().and_then(|rare| rare.failure.as_ref())
     }
 
+    /// The job without what no store keeps: its delivery, and the tokens of earlier ones.
+    #[must_use]
+    pub fn as_stored(&self) -> Job {
+        let mut job = Job { delivery: None, ..self.clone() };
+        if let Some(rare) = job.extra.rare.as_deref_mut() {
+            rare.late_token = None;
+            rare.timed_out.clear();
+        }
+        job
+    }
+
     /// The key it asked for, whether or not it owns it.
     pub fn key_text(&self) -> Option<&Arc<str>> {
         self.spec.dedup.as_ref().map(|dedup| &dedup.key)

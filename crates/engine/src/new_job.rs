@@ -52,6 +52,26 @@ pub struct NewJob {
 }
 
 impl NewJob {
+    /// A job that asks for nothing but its queue and name: the defaults of protocol-core.md 6.1.
+    #[must_use]
+    pub fn new(queue: impl Into<Arc<str>>, name: impl Into<Arc<str>>) -> NewJob {
+        NewJob {
+            queue: queue.into(),
+            name: name.into(),
+            custom_id: None,
+            dedup: None,
+            priority: 0,
+            delay: Millis(0),
+            max_attempts: 3,
+            backoff: Backoff::default(),
+            lifo: false,
+            remove_on_complete: false,
+            remove_on_fail: false,
+            durable: false,
+            rare: None,
+        }
+    }
+
     /// Whether it asks for something that a job made from `other` does not have: what a repeat of that job loses. Identity,
     /// times of the client's own and links to other jobs do not count.
     #[must_use]
@@ -102,6 +122,14 @@ pub struct DedupRequest {
     /// BullMQ's keepLastIfActive (dedup.md 10).
     #[serde(default)]
     pub keep_last: bool,
+}
+
+impl DedupRequest {
+    /// A plain key: no window, no strategy.
+    #[must_use]
+    pub fn new(key: impl Into<Arc<str>>) -> DedupRequest {
+        DedupRequest { key: key.into(), from_hash: false, ttl: None, extend: false, replace: false, keep_last: false }
+    }
 }
 
 /// Delay before the next attempt (protocol-core.md 5.5).

@@ -3,7 +3,7 @@
 use crate::Inspector;
 use crate::view::Failure;
 use onceover_broker::{Broker, BrokerConfig, DataPlace};
-use onceover_engine::command::{Backoff, Command, DedupRequest, NewJob, Pull, StateName};
+use onceover_engine::command::{Command, DedupRequest, NewJob, Pull, StateName};
 use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeyEntry, KeyTally, OwnerSeen};
 use onceover_engine::effects::{AddRecord, Decision, Facts};
 use onceover_engine::names::{ConnId, EntryId, JobId, JobKey, Origin, QueueId};
@@ -28,28 +28,8 @@ pub fn new_id() -> JobId {
 
 /// A job of queue `q` with the key `k`.
 pub fn spec(ttl: Option<i64>) -> NewJob {
-    NewJob {
-        queue: Arc::from("q"),
-        name: Arc::from("job"),
-        custom_id: None,
-        dedup: Some(Box::new(DedupRequest {
-            key: Arc::from("k"),
-            from_hash: false,
-            ttl: ttl.map(Millis),
-            extend: false,
-            replace: false,
-            keep_last: false,
-        })),
-        priority: 0,
-        delay: Millis(0),
-        max_attempts: 3,
-        backoff: Backoff::default(),
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
-    }
+    let dedup = DedupRequest { ttl: ttl.map(Millis), ..DedupRequest::new("k") };
+    NewJob { dedup: Some(Box::new(dedup)), ..NewJob::new("q", "job") }
 }
 
 /// The key `k`, held by the old owner with so much left.

@@ -104,11 +104,7 @@ impl Picture {
 
 impl Look {
     fn of(engine: &Engine, job: &Job) -> Look {
-        let mut extra = job.extra.clone();
-        if let Some(rare) = extra.rare.as_deref_mut() {
-            rare.late_token = None;
-            rare.timed_out.clear();
-        }
+        let extra = job.as_stored().extra;
         let rest = format!(
             "{:?} {} {} {} {:?} {:?} {:?} {} {} {} {extra:?}",
             job.spec,

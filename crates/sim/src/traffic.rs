@@ -94,15 +94,14 @@ impl Habits {
         let at = random.below(QUIET_KEYS.len());
         let (key, durable) = (QUIET_KEYS[at], at >= 2);
         let ttl = Some(Millis(random.pick(&[400, 5_000, 120_000])));
-        let dedup =
-            DedupRequest { key: key.into(), from_hash: false, ttl, extend: false, replace: false, keep_last: false };
-        let mut spec = plain(QUIET.into());
+        let dedup = DedupRequest { ttl, ..DedupRequest::new(key) };
+        let mut spec = NewJob::new(QUIET, "n");
         (spec.dedup, spec.durable, spec.remove_on_complete) = (Some(Box::new(dedup)), durable, random.chance(50));
         Command::Push { add: with_data(random, spec), replay_of: None }
     }
 
     fn add(&self, random: &mut Random) -> Add {
-        let mut spec = plain(queue(random));
+        let mut spec = NewJob::new(queue(random), "n");
         if random.chance(self.with_key) {
             let ttl = random.chance(self.with_ttl).then(|| Millis(random.pick(&[0, 300, 5_000, 3_600_000])));
             spec.dedup = Some(Box::new(DedupRequest {
@@ -178,24 +177,6 @@ impl Habits {
 
 fn queue(random: &mut Random) -> Arc<str> {
     random.pick(&QUEUES).into()
-}
-
-fn plain(queue: Arc<str>) -> NewJob {
-    NewJob {
-        queue,
-        name: "n".into(),
-        custom_id: None,
-        dedup: None,
-        priority: 0,
-        delay: Millis(0),
-        max_attempts: 3,
-        backoff: Default::default(),
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
-    }
 }
 
 fn with_data(random: &mut Random, spec: NewJob) -> Add {

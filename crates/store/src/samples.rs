@@ -54,21 +54,7 @@ pub(crate) fn bytes(text: &str) -> Payload {
 
 /// A job with nothing but what every job has.
 pub(crate) fn plain_job(key: u64) -> Job {
-    let spec = NewJob {
-        queue: Arc::from("mail"),
-        name: Arc::from("send"),
-        custom_id: None,
-        dedup: None,
-        priority: 0,
-        delay: Millis(0),
-        max_attempts: 3,
-        backoff: Backoff::default(),
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
-    };
+    let spec = NewJob::new("mail", "send");
     Job {
         key: JobKey(key),
         id: JobId::parse(&format!("0198c0de-0000-7000-8000-{key:012x}")),

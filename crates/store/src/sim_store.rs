@@ -214,12 +214,8 @@ impl Rows {
     }
 
     fn put_job(&mut self, job: &Job, queue: &str, fresh: bool) -> Result<(), StoreError> {
-        let mut kept = Job { queue: QueueId(0), ready: false, delivery: None, ..job.clone() };
+        let mut kept = Job { queue: QueueId(0), ready: false, ..job.as_stored() };
         (kept.data, kept.result) = (Blob::Absent, Blob::Absent);
-        if let Some(rare) = kept.extra.rare.as_deref_mut() {
-            rare.late_token = None;
-            rare.timed_out.clear();
-        }
         let mut queue = Arc::from(queue);
         match (self.jobs.get(&job.key), fresh) {
             (None, true) => {}

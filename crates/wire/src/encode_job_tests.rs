@@ -20,21 +20,7 @@ fn at(millis: i64) -> Timestamp {
 }
 
 fn spec() -> NewJob {
-    NewJob {
-        queue: "q".into(),
-        name: "n".into(),
-        custom_id: None,
-        dedup: None,
-        priority: 0,
-        delay: Millis(0),
-        max_attempts: 3,
-        backoff: Backoff::default(),
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
-    }
+    NewJob::new("q", "n")
 }
 
 fn record(spec: NewJob) -> JobRecord {

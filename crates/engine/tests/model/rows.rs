@@ -27,12 +27,7 @@ impl Rows {
     fn apply(&mut self, change: Change<'_>) -> Result<(), String> {
         match change {
             Change::PutJob { job, queue, fresh, data, result: _ } => {
-                let mut row = JobRow { job: job.clone(), queue: Arc::from(queue) };
-                row.job.delivery = None;
-                if let Some(rare) = row.job.extra.rare.as_deref_mut() {
-                    rare.late_token = None;
-                    rare.timed_out.clear();
-                }
+                let row = JobRow { job: job.as_stored(), queue: Arc::from(queue) };
                 if data {
                     if job.data == Blob::OnDisk {
                         return Err(format!("{}: a payload that is not in memory cannot be written", job.id));

@@ -284,19 +284,12 @@ fn data_of(v: u32) -> Payload {
 
 fn job(lane: &LaneSpec, queue: &str, key: &str, data: &Payload) -> NewJob {
     NewJob {
-        queue: Arc::from(queue),
-        name: Arc::from("job"),
         custom_id: (lane.strategy == LaneStrategy::JobId).then(|| JobId::parse(key)),
         dedup: lane.strategy.has_key().then(|| Box::new(dedup(lane, key, data))),
-        priority: 0,
         delay: Millis(i64::from(lane.delay_ms)),
         max_attempts: ATTEMPTS,
         backoff: Backoff { delay: Millis(BACKOFF_MS), fixed: true, as_object: true },
-        lifo: false,
-        remove_on_complete: false,
-        remove_on_fail: false,
-        durable: false,
-        rare: None,
+        ..NewJob::new(queue, "job")
     }
 }
 

@@ -12,7 +12,6 @@ use crate::msgpack::{Raw, Value};
 use crate::request::{DecodeError, RefusedAdd, Request};
 use onceover_engine::command::{Add, Backoff, Command, DedupRequest, Group, NewJob, Payload, RareOptions};
 use onceover_engine::names::JobId;
-use onceover_engine::time::Millis;
 use std::sync::Arc;
 
 /// What a client writes as parent when it will name the real one later (UpdateParent).
@@ -158,7 +157,7 @@ fn backoff(fields: &Fields<'_>) -> Result<Backoff> {
 fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<Option<Box<DedupRequest>>> {
     let unique_key = fields.ident("uniqueKey")?;
     let Some(options) = fields.map("dedup", "dedup.")? else {
-        return Ok(unique_key.map(|key| Box::new(request(Arc::from(&*key)))));
+        return Ok(unique_key.map(|key| Box::new(DedupRequest::new(&*key))));
     };
     let key = options.ident("key")?;
     let hash = options.flag("hash")?.unwrap_or(false);
@@ -177,11 +176,7 @@ fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<Option<Box<DedupReq
             return Err(DecodeError::invalid("Deduplication requires either hash: true or a custom key"));
         }
     };
-    Ok(Some(Box::new(DedupRequest { from_hash, ttl, extend, replace, keep_last, ..request(key) })))
-}
-
-fn request(key: Arc<str>) -> DedupRequest {
-    DedupRequest { key, from_hash: false, ttl: None::<Millis>, extend: false, replace: false, keep_last: false }
+    Ok(Some(Box::new(DedupRequest { from_hash, ttl, extend, replace, keep_last, ..DedupRequest::new(key) })))
 }
 
 /// The group whose lane the job waits in.

@@ -225,13 +225,7 @@ fn project(engine: &Engine) -> Snapshot {
     let none: Result<(), ()> = engine.for_each_change(&mut |change| {
         match change {
             Change::PutJob { job, queue, .. } => {
-                let mut job = job.clone();
-                job.delivery = None;
-                if let Some(rare) = job.extra.rare.as_deref_mut() {
-                    rare.late_token = None;
-                    rare.timed_out.clear();
-                }
-                rows.jobs.push(JobRow { job, queue: Arc::from(queue) });
+                rows.jobs.push(JobRow { job: job.as_stored(), queue: Arc::from(queue) });
             }
             Change::PutKey { entry, queue } => rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) }),
             Change::PutQueue { name, settings } => rows.queues.push((Arc::from(name), settings.clone())),
