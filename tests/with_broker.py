@@ -12,11 +12,7 @@ from kit.broker import Broker
 def main():
     with Broker() as broker:
         command = [part.replace("{port}", str(broker.port)) for part in sys.argv[1:]]
-        code = subprocess.call(command, stdin=subprocess.DEVNULL)
-        if not broker.alive():
-            print(f"the broker ended with {broker.process.returncode}: {broker.tail()}")
-            return 1
-    return code
+        return broker.judge(subprocess.call(command, stdin=subprocess.DEVNULL))
 
 
 if __name__ == "__main__":

@@ -286,24 +286,21 @@ def no_trouble(page):
     same(page.troubles, [])
 
 
-def picture(page):
-    folder = os.path.join(TARGET, "browser")
-    os.makedirs(folder, exist_ok=True)
-    path = os.path.join(folder, "failed.png")
-    page.page.screenshot(path=path)
-    print(f"the page at the end: {path}")
-
-
-def main():
+def run(checks, subject=lambda page: page):
+    """Runs checks on what `subject` makes of a page on a broker of its own. A failed one leaves a picture of the page."""
     with sync_playwright() as playwright, Broker(ui_port=free_port()) as broker:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         page = Page(browser, broker)
-        code = checks.run(page)
+        code = checks.run(subject(page))
         if code:
-            picture(page)
+            folder = os.path.join(TARGET, "browser")
+            os.makedirs(folder, exist_ok=True)
+            path = os.path.join(folder, f"{checks.area}-failed.png")
+            page.page.screenshot(path=path)
+            print(f"the page at the end: {path}")
         browser.close()
     return code
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(checks))

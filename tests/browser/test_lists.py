@@ -8,14 +8,14 @@ import subprocess
 import sys
 import time
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 sys.path.insert(0, HERE)
-from kit.broker import Broker, free_port  # noqa: E402
+
 from kit.checks import Checks, contains, same, until  # noqa: E402
-from test_browser import CHROMIUM, WINDOW, Page, picture  # noqa: E402
+from test_browser import WINDOW, run  # noqa: E402
 
 checks = Checks("lists")
 # From the kill of a worker to the mark at its key.
@@ -245,16 +245,5 @@ def no_trouble(page):
     same(page.troubles, [])
 
 
-def main():
-    with sync_playwright() as playwright, Broker(ui_port=free_port()) as broker:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = Page(browser, broker)
-        code = checks.run(page)
-        if code:
-            picture(page)
-        browser.close()
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(checks))

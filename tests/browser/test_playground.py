@@ -8,12 +8,12 @@ import os
 import sys
 import tempfile
 
-from playwright.sync_api import expect, sync_playwright
+from playwright.sync_api import expect
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from kit.broker import ROOT, TARGET, Broker, free_port  # noqa: E402
+from kit.broker import ROOT  # noqa: E402
 from kit.checks import Checks, contains, same  # noqa: E402
-from test_browser import CHROMIUM, Page  # noqa: E402
+from test_browser import run  # noqa: E402
 
 checks = Checks("playground")
 AXE = os.path.join(ROOT, "ui", "node_modules", "axe-core", "axe.min.js")
@@ -329,18 +329,5 @@ def untouched(play):
     same(play.all.troubles, [])
 
 
-def main():
-    with sync_playwright() as playwright, Broker(ui_port=free_port()) as broker:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        page = Page(browser, broker)
-        code = checks.run(Play(page))
-        if code:
-            folder = os.path.join(TARGET, "browser")
-            os.makedirs(folder, exist_ok=True)
-            page.page.screenshot(path=os.path.join(folder, "playground-failed.png"))
-        browser.close()
-    return code
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(checks, Play))

@@ -78,11 +78,7 @@ def every_pair():
 def main():
     every_pair()
     with Broker() as broker, tempfile.TemporaryDirectory(prefix="onceover-crossing-") as folder:
-        code = checks.run(broker, folder)
-        if not broker.alive():
-            print(f"the broker ended with {broker.process.returncode}: {broker.tail()}")
-            return 1
-    return code
+        return broker.judge(checks.run(broker, folder))
 
 
 if __name__ == "__main__":

@@ -41,11 +41,7 @@ def main():
             for worker in [*fleet.running.values(), *fleet.retired]:
                 worker.kill()
         print(fleet.figures(), flush=True)
-        code = checks.run(fleet)
-        if not broker.alive():
-            print(f"the broker ended with {broker.process.returncode}: {broker.tail()}")
-            return 1
-    return code
+        return broker.judge(checks.run(fleet))
 
 
 if __name__ == "__main__":

@@ -103,6 +103,13 @@ class Broker:
         with urllib.request.urlopen(urllib.request.Request(self.url + "/rpc", body, headers), timeout=10) as answer:
             return json.load(answer)
 
+    def judge(self, code):
+        """The exit code of a test: `code`, or 1 with what the broker printed when it has ended by itself."""
+        if self.alive():
+            return code
+        print(f"the broker ended with {self.process.returncode}: {self.tail()}")
+        return 1
+
     def tail(self):
         return " | ".join(line.strip() for line in self.output[-12:])
 

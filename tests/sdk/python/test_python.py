@@ -26,11 +26,7 @@ def coverage():
 
 def main():
     with broker:
-        code = checks.run()
-        if not broker.alive():
-            print(f"the broker ended with {broker.process.returncode}: {broker.tail()}")
-            return 1
-    return code
+        return broker.judge(checks.run())
 
 
 if __name__ == "__main__":

@@ -192,11 +192,7 @@ def coverage(_driver, _port):
 def main():
     cargo(client_source(), "build", "--example", "conformance-driver", check=True)
     with Broker() as broker, Driver(broker.port) as driver:
-        code = checks.run(driver, broker.port)
-        if not broker.alive():
-            print(f"the broker ended with {broker.process.returncode}: {broker.tail()}")
-            return 1
-    return code
+        return broker.judge(checks.run(driver, broker.port))
 
 
 if __name__ == "__main__":
