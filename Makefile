@@ -6,10 +6,10 @@ TAURI := ui/node_modules/.bin/tauri
 UI_SOURCES := $(shell find ui/src ui/public ui/index.html ui/package.json ui/package-lock.json ui/vite.config.ts -type f 2>/dev/null)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-headless setup-test run dev headless test simulate screenshots build package
+.PHONY: help setup setup-headless setup-test run dev headless test simulate bench bench-bunqueue screenshots build package
 
 help: ## lists the tasks
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 setup: ## installs what is missing to build and run (system packages by name, packages of the front end)
 	@scripts/setup
@@ -36,6 +36,19 @@ test: setup-test ## everything that has to be green; STAGES="kill window" runs o
 
 simulate: ## worlds with crashes, power cuts and failing commits around the broker's core; MINUTES=10, SEED=1
 	cargo run --quiet --release --package onceover-sim -- --minutes $(or $(MINUTES),10) --seed $(or $(SEED),1)
+
+BENCH := cargo run --quiet --release --package onceover-bench --
+SDKS := tests/sdk/npm/node_modules
+BUNQUEUE := TCP_PORT={port} HTTP_PORT={http} BUNQUEUE_DATA_PATH={data}/bunqueue.db RATE_LIMIT_MAX_REQUESTS=1000000000 \
+	$(SDKS)/.bin/bun $(SDKS)/bunqueue/dist/cli/index.js start
+
+bench: setup-headless ui/dist/index.html ## jobs per second and how long answers take; ARGS="push_pipe --seconds 5", ARGS=--help
+	cargo build --quiet --release --package onceover-headless --bin onceoverd
+	@$(BENCH) $(ARGS)
+
+bench-bunqueue: setup-test ui/dist/index.html ## the same beside bunqueue from npm, in turns, with the ratios and their goals
+	cargo build --quiet --release --package onceover-headless --bin onceoverd
+	@$(BENCH) $(ARGS) --names onceover,bunqueue --against "$(BUNQUEUE)" --markdown $(TARGET)/speed.md
 
 screenshots: setup-test ui/dist/index.html ## pictures of every screen, in target/screenshots and docs
 	cargo build --quiet --package onceover-headless --bin onceoverd

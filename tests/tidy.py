@@ -23,6 +23,7 @@ OURS = {
     "onceover-inspect": {"onceover-engine", "onceover-wire", "onceover-broker"},
     "onceover-headless": {"onceover-inspect", "onceover-broker"},
     "onceover-sim": {"onceover-engine", "onceover-store", "onceover-broker"},
+    "onceover-bench": {"onceover-engine", "onceover-wire", "onceover-store", "onceover-broker"},
     "onceover-fuzz": {"onceover-engine", "onceover-wire", "onceover-store"},
     "onceover": {"onceover-inspect", "onceover-broker"},
 }
