@@ -16,8 +16,10 @@ const LOOK_MS = 100;
 const RETRY_MS = 1_000;
 /** The picture runs ahead of the last answer by this much at most, in ms. */
 const AHEAD_MS = 250;
-/** Pause between two pictures, in ms. Twenty a second look smooth and leave the window its time. */
+/** Pause between two pictures at least, in ms: twenty a second look smooth. */
 const FRAME_MS = 50;
+/** The part of the window's time that pictures may take; where one takes long, there are fewer of them. */
+const FRAME_SHARE = 0.25;
 const NAME_KEY = 'onceover.playground';
 
 export type LaneChoice = number | null;
@@ -38,6 +40,8 @@ class Play {
   private waiting = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private frame = 0;
+  /** The next picture is not drawn before, on the clock of `performance.now`. */
+  private drawsAt = 0;
   private answeredAt = 0;
   private open = false;
 
@@ -145,20 +149,34 @@ class Play {
     if (view.clock === 'running' && !matchMedia('(prefers-reduced-motion: reduce)').matches) this.animate();
   }
 
-  private animate(drawnAt = 0): void {
+  private animate(): void {
     this.frame = requestAnimationFrame((now) => {
       const view = this.view;
       if (!this.open || view?.clock !== 'running') return;
-      if (now - drawnAt < FRAME_MS) {
-        this.animate(drawnAt);
-        return;
-      }
-      const ahead = Math.min(performance.now() - this.answeredAt, AHEAD_MS) * view.speed;
-      const end = this.run?.scenario.lengthMs || Infinity;
-      this.t = Math.max(this.t, Math.min(view.tMs + ahead, Math.max(end, view.tMs)));
-      this.animate(now);
+      if (now >= this.drawsAt) this.draw(now, view);
+      this.animate();
     });
   }
+
+  private draw(now: number, view: PlaygroundView): void {
+    const ahead = Math.min(performance.now() - this.answeredAt, AHEAD_MS) * view.speed;
+    const end = this.run?.scenario.lengthMs || Infinity;
+    this.t = Math.max(this.t, Math.min(view.tMs + ahead, Math.max(end, view.tMs)));
+    this.drawsAt = now + FRAME_MS;
+    afterPainting(() => {
+      this.drawsAt = now + Math.max(FRAME_MS, (performance.now() - now) / FRAME_SHARE);
+    });
+  }
+}
+
+/** Calls back when the picture of this frame is painted: a message is handled after it. */
+function afterPainting(done: () => void): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    done();
+  };
+  port2.postMessage(null);
 }
 
 /** What was said already stays the same object, so that only what is new is drawn. */
