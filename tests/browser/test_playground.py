@@ -167,7 +167,7 @@ def a_dead_worker(play):
     play.at("pickUp").click()
     play.at("kill").click()
     expect(play.at("kill")).to_be_disabled()
-    contains(play.at("log").inner_text(), "is gone without a word. Its lease ends in")
+    expect(play.at("log")).to_contain_text("is gone without a word. Its lease ends in")
     expect(play.at("log")).to_contain_text("ran out: it waits again.", timeout=10_000)
 
 
