@@ -50,6 +50,12 @@ bench-bunqueue: setup-test ui/dist/index.html ## the same beside bunqueue from n
 	cargo build --quiet --release --package onceover-headless --bin onceoverd
 	@$(BENCH) $(ARGS) --names onceover,bunqueue --against "$(BUNQUEUE)" --markdown $(TARGET)/speed.md
 
+audit: setup-test ## asks the network for new holes in what others wrote: RustSec, then the npm registry
+	rm -rf $(TARGET)/advisory-db && git clone --quiet --depth 1 https://github.com/rustsec/advisory-db $(TARGET)/advisory-db
+	@$(PYTHON) tests/audit/renew.py $(TARGET)/advisory-db
+	@$(PYTHON) tests/audit/test_audit.py
+	npm --prefix ui audit --omit=dev
+
 screenshots: setup-test ui/dist/index.html ## pictures of every screen, in target/screenshots and docs
 	cargo build --quiet --package onceover-headless --bin onceoverd
 	@$(PYTHON) tests/screenshots.py

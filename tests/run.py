@@ -32,6 +32,7 @@ def with_broker(*command):
 STAGES = [
     ("format", [["cargo", "fmt", "--all", "--check"], ["cargo", "fmt", "--manifest-path", RUST_SDK, "--check"], npm("format:check")], []),
     ("tidy", [python("tests/tidy.py")], []),
+    ("audit", [python("tests/audit/test_audit.py")], []),
     ("ui-check", [npm("check")], []),
     ("ui-test", [npm("test")], []),
     ("ui-build", [npm("build")], []),
@@ -59,6 +60,7 @@ STAGES = [
     ("storage", [python("tests/faults/test_storage.py")], ["build"]),
     ("time", [python("tests/faults/test_time.py")], ["build"]),
     ("browser", [python("tests/browser/test_browser.py")], ["build"]),
+    ("markup", [python("tests/browser/test_markup.py")], ["build"]),
     ("playground", [python("tests/browser/test_playground.py")], ["build"]),
     ("lists", [python("tests/browser/test_lists.py")], ["build"]),
     ("composer", [python("tests/browser/test_composer.py")], ["build"]),

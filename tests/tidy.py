@@ -39,6 +39,8 @@ HOMES = {
 # What the engine must not touch: it is given the time and has no world around it.
 ENGINE_FORBIDS = ["std::time::Instant", "SystemTime", "std::fs", "std::net", "std::thread", "std::sync::Mutex", "tokio", "rusqlite"]
 UNFINISHED = ["todo" + "!", "unimplemented" + "!", "#[ig" + "nore"]
+# Ways to make markup or code of a text; the window shows what clients send, and needs none of them.
+MARKUP = ["{@html", "innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "new Function", "eval("]
 # Paths and hosts of one machine have no place in a project that others clone; ada is the user of examples.
 MACHINE = [re.compile(text) for text in (r"/home/(?!ada/)\w", r"/ro" + r"ot/", r"/wo" + r"rk/", r"/Users/\w", r"registry\.npmjs" + r"\.org")]
 TEXT = (".rs", ".toml", ".py", ".ts", ".svelte", ".css", ".html", ".json", ".md", ".mjs", ".sh", "Makefile", "run")
@@ -123,6 +125,8 @@ def shape(paths):
             for number, line in enumerate(source.splitlines(), 1):
                 if any(pattern.search(line) for pattern in MACHINE):
                     yield f"{path}:{number}: names a path or host of one machine"
+        if path.startswith("ui/src/") and not path.endswith(".test.ts"):
+            yield from (f"{path}: makes markup or code of a text: {word}" for word in MARKUP if word in source)
         if not path.endswith(".rs"):
             continue
         if not source.startswith("//!"):

@@ -5,6 +5,7 @@ import json
 import os
 import socket
 import sys
+from urllib.parse import quote, urlencode
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit.broker import Broker  # noqa: E402
@@ -82,6 +83,40 @@ def foreign_sites(broker):
 
 
 @checks
+def nothing_by_get(broker):
+    """looking changes nothing: no GET, HEAD or OPTIONS with the token does what a POST would do"""
+    with broker.connect() as wire:
+        assert wire.call("PUSH", queue="looked", uniqueKey="k", dedup={"ttl": 600_000}, data={})["ok"]
+        act = {"type": "releaseKey", "queue": "looked", "key": "k"}
+        for method in ("GET", "HEAD", "OPTIONS"):
+            for path in (f"/rpc?{urlencode(act)}", f"/rpc?body={quote(json.dumps(act))}", "/session", "/session?token=" + broker.token):
+                status, headers, _ = ask(broker, method, path, json.dumps(act), bearer(broker))
+                assert status >= 400 or method == "OPTIONS", f"{method} {path} answered {status}"
+                assert "set-cookie" not in headers, f"{method} {path} gives a session"
+        assert wire.call("GetDeduplicationJobId", queue="looked", deduplicationId="k")["data"]["jobId"], "the key is gone"
+
+
+@checks
+def secrets(_):
+    """no token is in the log, not even at its most talkative, whether it was right or wrong"""
+    tokens = ["first-secret-token", "second-secret-token"]
+    with Broker(env={"AUTH_TOKENS": ",".join(tokens), "RUST_LOG": "trace"}) as broker:
+        with broker.connect() as wire:
+            assert not wire.call("Auth", token="a-wrong-guess")["ok"]
+            assert wire.call("Auth", token=tokens[0])["ok"]
+            assert wire.call("PUSH", queue="q", data={})["ok"]
+        ask(broker, "POST", "/rpc", OVERVIEW, bearer(broker))
+        ask(broker, "POST", "/rpc", OVERVIEW, bearer(broker, Authorization="Bearer a-wrong-guess"))
+        session = cookie(broker).split(";")[0].split("=")[1]
+        broker.stop()
+        # The link that opens the window is for the person who started the program; it is not of the log.
+        log = [line for line in broker.output if f"{broker.url}/#token=" not in line]
+    assert any("stopping" in line for line in log), log
+    for secret in (*tokens, "a-wrong-guess", broker.token, session):
+        same([line for line in log if secret in line], [])
+
+
+@checks
 def page(broker):
     """the page itself is served with a strict policy and knows no other host"""
     status, headers, text = ask(broker, "GET", "/")
@@ -89,7 +124,9 @@ def page(broker):
     assert b"<html" in text.lower() and b"UI not built" not in text, "the page is not the built one"
     policy = headers["content-security-policy"]
     assert "default-src 'self'" in policy or "default-src 'none'" in policy, policy
-    assert "unsafe-eval" not in policy
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.rstrip("; ").split(";"))
+    same((rules["script-src"], rules["style-src"], rules["connect-src"]), ("'self'", "'self'", "'self'"))
+    same((rules["frame-ancestors"], rules["base-uri"], rules["form-action"]), ("'none'", "'none'", "'none'"))
     same(headers.get("x-content-type-options"), "nosniff")
 
 

@@ -29,7 +29,7 @@ const BODY_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// So that a page notices a dead broker behind a living connection.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(10);
 /// Scripts, styles and connections from here only; nothing may frame the page.
-const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; \
+const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; style-src-attr 'unsafe-inline'; img-src 'self' data:; font-src 'self'; \
     connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// What the door needs.
