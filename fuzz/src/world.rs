@@ -122,7 +122,8 @@ impl World {
                 | Request::Ping
                 | Request::Auth { .. }
                 | Request::Subscribe { .. }
-                | Request::Unsubscribe,
+                | Request::Unsubscribe
+                | Request::Monitor(_),
             ) => {}
             Err(error) => {
                 let mut out = BytesMut::new();

@@ -23,6 +23,7 @@ fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(),
     match out {
         Out::Reply { reply, .. } => fill_reply(reply, storage),
         Out::Event(event) => fill_event(event, storage, engine),
+        Out::Figures { .. } => Ok(()),
         Out::Refused { .. } | Out::Hello { .. } | Out::Pong { .. } | Out::Unsubscribed { .. } | Out::Close => Ok(()),
     }
 }

@@ -66,7 +66,7 @@ impl Broker {
     ) -> Result<Broker, StartError> {
         let tls = config.tls.as_ref().map(tls::acceptor).transpose()?;
         let engine = engine_config(&config);
-        let core = open_core(Box::new(storage), engine.clone())?;
+        let mut core = open_core(Box::new(storage), engine.clone())?;
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(NET_THREADS)
             .thread_name("onceover-net")
@@ -90,6 +90,7 @@ impl Broker {
         runtime.spawn(process::find_all(found, move || to_core.send(Message::ProgramsFound).unwrap_or(())));
         let (wanted, data) = (config.addr(), Data { place: config.data, file });
         let shared = Shared::new(inbox, door, runtime.handle().clone(), receiver, engine, data, wanted);
+        core.outward.news = shared.news.clone();
         let handle = BrokerHandle::new(shared);
         let thread = CoreThread { messages, hints, handle: handle.clone() };
         let core = thread::Builder::new()

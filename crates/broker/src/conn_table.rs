@@ -111,6 +111,8 @@ pub(crate) struct FrameTally {
     pub adds: u64,
     /// Of them, asks for jobs.
     pub pulls: u64,
+    /// Of them, answers to deliveries.
+    pub acks: u64,
     /// Of them, frames that never reached the engine.
     pub errors: u64,
     /// Name of the last one.

@@ -23,7 +23,8 @@ fn a_client_is_named_by_its_program_once_that_is_known() {
 fn commands_are_counted_while_the_connection_is_open() {
     let mut table = ConnTable::default();
     table.connect(client(1));
-    let tally = |cmd: &'static str| FrameTally { frames: 3, adds: 2, pulls: 1, errors: 0, last_cmd: Some(cmd.into()) };
+    let tally =
+        |cmd: &'static str| FrameTally { frames: 3, adds: 2, pulls: 1, acks: 0, errors: 0, last_cmd: Some(cmd.into()) };
     table.frames(ConnId(1), Timestamp(5), tally("PUSH"));
     table.error(ConnId(1));
     table.subscribe(ConnId(1), Some("q".into()));

@@ -15,7 +15,7 @@ use crate::limits::{LAST_WORDS_TIMEOUT, MESSAGE_FRAMES_MAX, READ_BYTES, RELEASE_
 use crate::outbox::{Cut, Line, LineEnd, Out, Weight};
 use bytes::BytesMut;
 use onceover_wire::encode::{
-    EncodeCtx, encode_error, encode_event, encode_hello, encode_pong, encode_reply, encode_unsubscribed,
+    EncodeCtx, encode_error, encode_event, encode_figures, encode_hello, encode_pong, encode_reply, encode_unsubscribed,
 };
 use onceover_wire::frame::{FrameDecoder, NextFrame};
 use std::slice::Iter;
@@ -289,6 +289,7 @@ fn encode(outs: &mut Iter<'_, Out>, encoded: &mut BytesMut, unsent: &mut Weight,
             Out::Refused { request, text } => encode_error(encoded, pending.take(*request).as_ref(), text),
             Out::Hello { request } => encode_hello(encoded, pending.take(*request).as_ref()),
             Out::Pong { request, now } => encode_pong(encoded, pending.take(*request).as_ref(), *now),
+            Out::Figures { request, body } => encode_figures(encoded, pending.take(*request).as_ref(), body),
             Out::Event(event) => encode_event(encoded, event),
             Out::Unsubscribed { queue, at } => encode_unsubscribed(encoded, queue, *at, UNSUBSCRIBED),
             Out::Close => close = true,

@@ -8,17 +8,20 @@
 use crate::activity::{Activity, AddSource, LoggedAdd, RefusedEntry};
 use crate::blobs::{fill_or_refuse, fill_reply};
 use crate::clock::Jump;
-use crate::conn_table::{Client, ConnTable, FrameTally};
+use crate::conn_table::{ConnTable, FrameTally};
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, CoreFailure};
+use crate::figures::Timed;
 use crate::history::History;
 use crate::inbox::{Ask, Frame, Frames, Message, Refusal, View};
+use crate::monitor;
+use crate::new_entry::{NewEntry, mark_not_stored, mark_replay};
 use crate::notices::Notices;
 use crate::outbox::{Cut, Out, Outbox};
+use crate::outward::Outward;
+use crate::restored::restored;
 use crate::subscribers::Subscribers;
-use onceover_engine::change::RestoreError;
 use onceover_engine::command::Command;
-use onceover_engine::dedup::DecisionCode;
 use onceover_engine::effects::{Effects, Output};
 use onceover_engine::names::{ConnId, Origin};
 use onceover_engine::reply::Reply;
@@ -40,6 +43,7 @@ pub struct Core<S: Storage> {
     notices: Notices,
     conns: ConnTable,
     subscribers: Subscribers,
+    pub(crate) outward: Outward,
     /// Actions of the window that wait for their answer.
     calls: HashMap<u64, oneshot::Sender<Result<Reply, BrokerDown>>>,
     calls_ever: u64,
@@ -68,12 +72,8 @@ struct Turn {
     adds: Vec<NewEntry>,
     answers: Vec<(u64, Reply)>,
     views: Vec<View>,
+    timed: Vec<Timed>,
     end: TurnEnd,
-}
-
-struct NewEntry {
-    add: LoggedAdd,
-    read_at: Option<Instant>,
 }
 
 impl<S: Storage> Core<S> {
@@ -92,6 +92,7 @@ impl<S: Storage> Core<S> {
             notices: Notices::default(),
             conns: ConnTable::default(),
             subscribers: Subscribers::default(),
+            outward: Outward::default(),
             calls: HashMap::new(),
             calls_ever: 0,
             revision: 0,
@@ -115,7 +116,7 @@ impl<S: Storage> Core<S> {
         inbox: &mut Vec<Message>,
         outbox: &mut Outbox,
     ) -> Result<TurnEnd, CoreFailure> {
-        let mut turn = Turn::default();
+        let mut turn = Turn { effects: self.outward.effects(), ..Turn::default() };
         if self.history.is_due(now) {
             self.history.roll(now, self.engine.queue_totals());
         }
@@ -172,6 +173,8 @@ impl<S: Storage> Core<S> {
         self.revision = before.revision + 1;
         self.activity.take_over(&before.activity);
         self.conns.take_over(before.conns);
+        self.outward = before.outward;
+        self.outward.discard();
         Box::new(before.storage).close()
     }
 
@@ -285,8 +288,15 @@ impl<S: Storage> Core<S> {
                     mark_replay(&mut command, &client);
                     tally.adds += u64::from(matches!(*command, Command::Push { .. } | Command::PushBulk { .. }));
                     tally.pulls += u64::from(matches!(*command, Command::Pull(_)));
+                    tally.acks +=
+                        u64::from(matches!(*command, Command::Ack(_) | Command::AckBulk { .. } | Command::Fail(_)));
                     self.engine.handle(now, Origin::Client { conn, request }, *command, &mut turn.effects);
                     self.take_effects(turn, outbox, Some(read_at));
+                }
+                Ask::Monitor(question) => {
+                    let body = monitor::answer(&self.view(now), &question);
+                    outbox.push(conn, Out::Figures { request, body: Arc::new(body) });
+                    self.outward.monitored(now, &question, turn.effects.watched);
                 }
                 Ask::Refuse(refusal) => {
                     tally.errors += 1;
@@ -308,6 +318,8 @@ impl<S: Storage> Core<S> {
         if last {
             outbox.push(conn, Out::Close);
         }
+        let FrameTally { adds, pulls, acks, .. } = tally;
+        turn.timed.push(Timed { read_at, adds, pulls, acks });
         self.conns.frames(conn, now, tally);
         turn.end.counted = true;
     }
@@ -327,6 +339,7 @@ impl<S: Storage> Core<S> {
                 // The broker's own adds have nobody who waits for an answer.
                 Output::Reply { to: Origin::Internal, .. } => {}
                 Output::Event(event) => {
+                    self.outward.event(&event, turn.effects.watched);
                     let subscribers = self.subscribers.of(&event.queue);
                     if subscribers.is_empty() {
                         continue;
@@ -344,6 +357,7 @@ impl<S: Storage> Core<S> {
                 }
             }
         }
+        self.outward.notices(&mut turn.effects);
         let adds = turn.effects.adds.drain(..);
         turn.adds.extend(adds.map(|record| NewEntry { add: LoggedAdd::Decided(Box::new(record)), read_at }));
     }
@@ -364,6 +378,7 @@ impl<S: Storage> Core<S> {
         for conn in outbox.release() {
             tracing::warn!(conn = conn.0, "closed: the client does not read its replies");
         }
+        self.outward.release(now, &self.engine, &turn.timed);
         for (call, mut reply) in turn.answers.drain(..) {
             let Some(answer) = self.calls.remove(&call) else { continue };
             let filled = fill_reply(&mut reply, &self.storage);
@@ -385,6 +400,7 @@ impl<S: Storage> Core<S> {
         self.notices.failed(now, error);
         tracing::error!(%error, commands = turn.asked.len(), "a commit failed; the queues are read back from the file");
         outbox.discard();
+        self.outward.discard();
         let text: Arc<str> = format!("Storage error: {error}").into();
         for (conn, request) in turn.asked.drain(..) {
             outbox.push(conn, Out::Refused { request, text: Arc::clone(&text) });
@@ -442,7 +458,14 @@ impl<S: Storage> Core<S> {
         if views.is_empty() {
             return;
         }
-        let view = CoreView {
+        let view = self.view(now);
+        for answer in views {
+            answer(&view);
+        }
+    }
+
+    fn view(&self, now: Timestamp) -> CoreView<'_> {
+        CoreView {
             now,
             revision: self.revision,
             engine: &self.engine,
@@ -451,44 +474,11 @@ impl<S: Storage> Core<S> {
             trouble: self.notices.trouble().map(|trouble| trouble.error.as_str()),
             notices: &self.notices,
             connections: &self.conns,
+            figures: &self.outward.figures,
+            streams: self.outward.news.streams(),
             store_bytes: self.storage.file_bytes(),
             storage: &self.storage,
-        };
-        for answer in views {
-            answer(&view);
         }
-    }
-}
-
-fn restored<S: Storage>(
-    storage: &mut S,
-    config: EngineConfig,
-    seed: u64,
-    now: Timestamp,
-) -> Result<(Engine, Effects), CoreFailure> {
-    let rows = storage.load().map_err(CoreFailure::Store)?;
-    let mut effects = Effects::default();
-    let engine = Engine::restore(config, seed, rows, now, &mut effects)
-        .map_err(|RestoreError { message }| CoreFailure::Rows { message })?;
-    Ok((engine, effects))
-}
-
-/// The adds of a turn that did not happen were refused after all.
-fn mark_not_stored(adds: &mut [NewEntry], text: &str) {
-    for NewEntry { add, .. } in adds {
-        let LoggedAdd::Decided(record) = add else { continue };
-        record.decision.code = DecisionCode::RejectedStorage;
-        record.decision.refusal = Some(text.to_owned());
-        record.decision.job = None;
-        record.decision.job_key = None;
-        record.key_after.clone_from(&record.key_before);
-    }
-}
-
-/// An add of a run is a replay, however plainly it came in.
-fn mark_replay(command: &mut Command, client: &Client) {
-    if let (Command::Push { replay_of, .. }, Some(mark)) = (command, client.run()) {
-        *replay_of = mark.origin;
     }
 }
 

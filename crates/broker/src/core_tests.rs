@@ -4,6 +4,7 @@ use super::*;
 use crate::conn_table::Client;
 use crate::outbox::{Line, LineEnd};
 use onceover_engine::command::{Ack, Add, NewJob, Payload, Pull};
+use onceover_engine::dedup::DecisionCode;
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
 use onceover_store::{CommitFailure, SimDisk, SimStore};
@@ -91,6 +92,7 @@ fn text(out: &Out) -> String {
         Out::Event(event) => format!("event {:?}", event.kind),
         Out::Unsubscribed { .. } => "unsubscribed".to_owned(),
         Out::Close => "close".to_owned(),
+        Out::Figures { request, body } => format!("{request} figures {body}"),
         Out::Hello { request } | Out::Pong { request, .. } => format!("{request} talk"),
     }
 }

@@ -2,10 +2,12 @@
 
 use crate::activity::Activity;
 use crate::conn_table::ConnTable;
+use crate::figures::Figures;
 use crate::history::History;
 use crate::notices::Notices;
 use onceover_engine::Engine;
 use onceover_engine::command::Payload;
+use onceover_engine::job::{Blob, Job};
 use onceover_engine::names::JobKey;
 use onceover_engine::time::Timestamp;
 use onceover_store::{Storage, StoreError};
@@ -28,6 +30,10 @@ pub struct CoreView<'a> {
     pub notices: &'a Notices,
     /// Who is connected.
     pub connections: &'a ConnTable,
+    /// Totals, rates and durations since the start.
+    pub figures: &'a Figures,
+    /// Event streams of the HTTP interface that are open.
+    pub streams: usize,
     /// Size of the data file, in bytes.
     pub store_bytes: u64,
     pub(crate) storage: &'a dyn Storage,
@@ -40,6 +46,18 @@ impl CoreView<'_> {
     /// The file cannot be read.
     pub fn payload(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
         self.storage.payload(job)
+    }
+
+    /// A job's payload, wherever it is.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    pub fn payload_of(&self, job: &Job) -> Result<Option<Payload>, StoreError> {
+        match &job.data {
+            Blob::Here(bytes) => Ok(Some(bytes.clone())),
+            Blob::Absent => Ok(None),
+            Blob::OnDisk => self.payload(job.key),
+        }
     }
 
     /// A result that is not in memory.

@@ -58,6 +58,7 @@ impl Gate {
             Ok(Request::Ping) => Ask::Ping,
             Ok(Request::Subscribe { queue }) => Ask::Subscribe(queue),
             Ok(Request::Unsubscribe) => Ask::Unsubscribe,
+            Ok(Request::Monitor(question)) => Ask::Monitor(Box::new(question)),
             Ok(Request::Engine(command)) => Ask::Engine(Box::new(command)),
         };
         let frame = Frame { request: self.next_request(), cmd: decoded.cmd, ask };

@@ -5,6 +5,7 @@ use crate::config::DataPlace;
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, ListenError};
 use crate::inbox::{Inbox, Message};
+use crate::news::News;
 use crate::run::{self, RunFigures, RunMark, RunPlan, RunRefused};
 use crate::server::Door;
 use onceover_engine::EngineConfig;
@@ -55,6 +56,7 @@ pub(crate) struct Shared {
     pub(crate) engine: EngineConfig,
     changes: watch::Receiver<u64>,
     started_at: Timestamp,
+    pub(crate) news: News,
     state: Mutex<State>,
     /// Held by whoever changes the data for other data.
     pub(crate) switching: tokio::sync::Mutex<()>,
@@ -188,6 +190,12 @@ impl BrokerHandle {
         self.0.changes.clone()
     }
 
+    /// What happens in the whole broker.
+    #[must_use]
+    pub fn news(&self) -> &News {
+        &self.0.news
+    }
+
     /// The file that the jobs are kept in.
     #[must_use]
     pub fn data_file(&self) -> PathBuf {
@@ -228,7 +236,17 @@ impl Shared {
     ) -> Shared {
         let state = Mutex::new(State { open: None, wanted, error: None, ended: None, data });
         let switching = tokio::sync::Mutex::new(());
-        Shared { inbox, door, runtime, engine, changes, started_at: wall_now(), state, switching }
+        Shared {
+            inbox,
+            door,
+            runtime,
+            engine,
+            changes,
+            started_at: wall_now(),
+            news: News::default(),
+            state,
+            switching,
+        }
     }
 
     /// Nobody comes in any more.

@@ -15,7 +15,7 @@ use onceover_engine::command::Command;
 use onceover_engine::names::ConnId;
 use onceover_engine::reply::Reply;
 use onceover_store::Storage;
-use onceover_wire::request::RefusedAdd;
+use onceover_wire::request::{Monitor, RefusedAdd};
 use std::borrow::Cow;
 use std::sync::{Arc, mpsc};
 use std::time::Instant;
@@ -110,6 +110,8 @@ pub enum Ask {
     Unsubscribe,
     /// For the engine.
     Engine(Box<Command>),
+    /// Figures of the broker.
+    Monitor(Box<Monitor>),
     /// Nothing: it is answered with an error.
     Refuse(Box<Refusal>),
 }

@@ -49,6 +49,8 @@ pub const ACTIVITY_BYTES_MAX: usize = 64 * 1024 * 1024;
 pub const ACTIVITY_PAYLOAD_BYTES_MAX: usize = 256 * 1024;
 /// Queues with a curve of their last minute, 500 bytes each.
 pub const HISTORY_QUEUES_MAX: usize = 500;
+/// Happenings that wait for a watcher of everything; one that is further behind misses some.
+pub const NEWS_MAX: usize = 8_192;
 /// Protocol problems kept for the window.
 pub const PROBLEMS_MAX: usize = 200;
 /// Bytes kept of a frame that made a problem.

@@ -45,6 +45,13 @@ pub enum Out {
         /// The broker's time.
         now: Timestamp,
     },
+    /// The answer to a question about the broker as a whole.
+    Figures {
+        /// Which request of this connection.
+        request: u64,
+        /// The answer's members.
+        body: Arc<serde_json::Value>,
+    },
     /// An event of the subscribed queue.
     Event(Arc<Event>),
     /// The subscription has ended because too many events wait for it.

@@ -20,6 +20,7 @@ fn received(end: &mut LineEnd) -> Vec<String> {
         Out::Reply { request, .. }
         | Out::Refused { request, .. }
         | Out::Hello { request }
+        | Out::Figures { request, .. }
         | Out::Pong { request, .. } => request.to_string(),
         Out::Event(_) => "event".to_owned(),
         Out::Unsubscribed { .. } => "unsubscribed".to_owned(),

@@ -17,6 +17,18 @@ pub fn of_out(out: &Out) -> usize {
         Out::Refused { text, .. } => SMALL + text.len(),
         Out::Hello { .. } | Out::Pong { .. } | Out::Unsubscribed { .. } | Out::Close => SMALL,
         Out::Event(event) => of_event(event),
+        Out::Figures { body, .. } => of_figures(body),
+    }
+}
+
+fn of_figures(body: &serde_json::Value) -> usize {
+    match body {
+        serde_json::Value::Array(items) => SMALL + items.iter().map(of_figures).sum::<usize>(),
+        serde_json::Value::Object(members) => {
+            members.iter().map(|(name, value)| name.len() + of_figures(value)).sum::<usize>()
+        }
+        serde_json::Value::String(text) => text.len(),
+        serde_json::Value::Null | serde_json::Value::Bool(_) | serde_json::Value::Number(_) => 8,
     }
 }
 

@@ -4,6 +4,7 @@ use crate::command::{NewJob, Payload};
 use crate::dedup::{DecisionCode, FreedKey, KeyEntry, OwnerSeen};
 use crate::event::Event;
 use crate::names::{JobId, JobKey, Origin};
+use crate::notice::Notice;
 use crate::reply::Reply;
 use crate::time::Timestamp;
 use std::sync::Arc;
@@ -31,6 +32,10 @@ pub struct Effects {
     pub adds: Vec<AddRecord>,
     /// Whether a command of the turn asked to survive power loss.
     pub durable: bool,
+    /// What a dashboard is told besides events, in order.
+    pub notices: Vec<Notice>,
+    /// Whether anybody reads the notices; none are made otherwise.
+    pub watched: bool,
 }
 
 /// One decided add: all that the window's sentence is made of (gui.md 1.1).

@@ -12,6 +12,7 @@ use crate::jobs::Jobs;
 use crate::keys::Keys;
 use crate::limits::{RESERVE_STEP, SWEEP_EVERY};
 use crate::names::{ConnId, JobId, JobKey, Origin, QueueId};
+use crate::notice::tell_of;
 use crate::park::Parked;
 use crate::queue::Queues;
 use crate::ranked::Ranked;
@@ -147,9 +148,15 @@ impl Engine {
     /// Carries out one command. Call `tick` with the same `now` first, so that nothing that is due is still there.
     pub fn handle(&mut self, now: Timestamp, origin: Origin, command: Command, effects: &mut Effects) {
         let parks = matches!(command, Command::Pull(_) | Command::WaitJob { .. });
+        let told = Engine::to_be_told(&command, effects);
         let reply = self.dispatch(now, origin, command, effects);
         match reply {
-            Ok(Some(reply)) => effects.outputs.push(Output::Reply { to: origin, reply }),
+            Ok(Some(reply)) => {
+                if let Some(command) = told {
+                    tell_of(now, &command, &reply, effects);
+                }
+                effects.outputs.push(Output::Reply { to: origin, reply });
+            }
             Ok(None) => debug_assert!(parks, "only pulls and waits are answered later"),
             Err(why) => effects.outputs.push(Output::Reply { to: origin, reply: Reply::Rejected(why) }),
         }

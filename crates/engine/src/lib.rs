@@ -28,6 +28,7 @@ mod lock;
 mod manage;
 pub mod names;
 mod new_job;
+pub mod notice;
 mod park;
 mod plan;
 mod query;

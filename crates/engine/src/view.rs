@@ -215,6 +215,12 @@ impl Engine {
         }
     }
 
+    /// Ready and delayed jobs of a queue by priority, ascending.
+    pub fn priorities(&self, queue: &str) -> impl Iterator<Item = (i32, u64)> {
+        let counts = self.queues.find(queue).map(|queue| &queue.priorities);
+        counts.into_iter().flatten().map(|(priority, count)| (*priority, *count))
+    }
+
     /// Totals since this engine was made.
     pub fn totals(&self) -> Totals {
         self.totals

@@ -89,8 +89,8 @@ impl Canonical {
             }
             Token::Float(_) => self.json.push_str("null"),
             Token::Str(text) => self.text(utf8(text)?),
-            Token::Bin(bytes) => self.base64("data:", bytes),
-            Token::Ext(kind, data) => self.base64(&format!("ext:{kind}:"), data),
+            Token::Bin(bytes) => self.text(&base64("data:", bytes)),
+            Token::Ext(kind, data) => self.text(&base64(&format!("ext:{kind}:"), data)),
             Token::Array(count) => self.array(count, reader, deeper(depth)?)?,
             Token::Map(count) => self.object(count, reader, deeper(depth)?)?,
         }
@@ -168,23 +168,24 @@ impl Canonical {
         }
         self.json.push('"');
     }
+}
 
-    fn base64(&mut self, prefix: &str, bytes: &[u8]) {
-        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-        self.json.push('"');
-        self.json.push_str(prefix);
-        for group in bytes.chunks(3) {
-            let mut bits = [0; 4];
-            bits[1..=group.len()].copy_from_slice(group);
-            let bits = u32::from_be_bytes(bits);
-            for position in 0..4 {
-                let digit = (bits >> (18 - 6 * position)) & 0x3f;
-                let digit = char::from(DIGITS[digit as usize]);
-                self.json.push(if position > group.len() { '=' } else { digit });
-            }
+/// A JSON text of `prefix` and the base64 of `bytes`, without its quotation marks.
+pub(crate) fn base64(prefix: &str, bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    let mut text = String::with_capacity(prefix.len() + bytes.len().div_ceil(3) * 4);
+    text.push_str(prefix);
+    for group in bytes.chunks(3) {
+        let mut bits = [0; 4];
+        bits[1..=group.len()].copy_from_slice(group);
+        let bits = u32::from_be_bytes(bits);
+        for position in 0..4 {
+            let digit = (bits >> (18 - 6 * position)) & 0x3f;
+            let digit = char::from(DIGITS[digit as usize]);
+            text.push(if position > group.len() { '=' } else { digit });
         }
-        self.json.push('"');
     }
+    text
 }
 
 fn deeper(depth: usize) -> Result<usize, CanonicalError> {

@@ -99,8 +99,6 @@ fn counts_and_figures() {
         (json!({"cmd": "GetJobCounts", "queue": "q"}), Command::GetJobCounts { queue: queue.clone() }),
         (json!({"cmd": "GetCountsPerPriority", "queue": "q"}), Command::GetCountsPerPriority { queue: queue.clone() }),
         (json!({"cmd": "Count", "queue": "q"}), Command::Count { queue: queue.clone() }),
-        (json!({"cmd": "Stats"}), Command::Totals),
-        (json!({"cmd": "Metrics"}), Command::Totals),
         (
             json!({"cmd": "Metrics", "queue": "q", "type": "completed", "start": 0, "end": -1}),
             Command::QueueMetrics { queue },

@@ -13,6 +13,7 @@ pub mod encode;
 mod envelope;
 mod fingerprint;
 pub mod frame;
+pub mod json;
 mod limits;
 pub mod msgpack;
 pub mod request;
@@ -24,6 +25,8 @@ pub use fingerprint::fingerprint;
 mod canonical_tests;
 #[cfg(test)]
 mod decode_add_tests;
+#[cfg(test)]
+mod decode_monitor_tests;
 #[cfg(test)]
 mod decode_rest_tests;
 #[cfg(test)]
@@ -40,6 +43,8 @@ mod envelope_tests;
 mod fingerprint_tests;
 #[cfg(test)]
 mod frame_tests;
+#[cfg(test)]
+mod json_tests;
 #[cfg(test)]
 mod msgpack_tests;
 #[cfg(test)]

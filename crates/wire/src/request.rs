@@ -67,8 +67,38 @@ pub enum Request {
     },
     /// UnsubscribeEvents.
     Unsubscribe,
+    /// A question about the broker as a whole, which the engine alone cannot answer.
+    Monitor(Monitor),
     /// Everything that the engine answers.
     Engine(Command),
+}
+
+/// What can be asked about the broker as a whole (protocol-admin.md 11).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Monitor {
+    /// Stats.
+    Stats,
+    /// Metrics without a queue.
+    Metrics,
+    /// Prometheus.
+    Prometheus,
+    /// StorageStatus.
+    StorageStatus,
+    /// CompactMemory.
+    CompactMemory,
+    /// DashboardOverview.
+    Overview,
+    /// DashboardQueues.
+    Queues,
+    /// DashboardQueue.
+    Queue {
+        /// Which.
+        queue: Arc<str>,
+        /// Jobs to show of each state; none = no jobs.
+        jobs: Option<usize>,
+    },
+    /// TrimEvents. No journal of events is kept, so there is nothing to remove.
+    TrimEvents,
 }
 
 /// One request frame, decoded as far as it goes.

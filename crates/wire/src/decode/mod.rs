@@ -8,6 +8,7 @@ mod add;
 mod change;
 mod fields;
 mod manage;
+mod monitor;
 mod names;
 mod query;
 mod repeat;
@@ -41,7 +42,11 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("ChangePriority", change::change_priority),
     ("Clean", manage::clean),
     ("ClearLogs", change::clear_logs),
+    ("CompactMemory", monitor::compact_memory),
     ("Count", query::count),
+    ("DashboardOverview", monitor::overview),
+    ("DashboardQueue", monitor::queue),
+    ("DashboardQueues", monitor::queues),
     ("Discard", change::discard),
     ("Dlq", manage::dlq),
     ("Drain", manage::drain),
@@ -80,6 +85,7 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("Pause", manage::pause),
     ("Ping", manage::ping),
     ("Progress", change::progress),
+    ("Prometheus", monitor::prometheus),
     ("Promote", change::promote),
     ("PromoteJobs", manage::promote_jobs),
     ("PurgeDlq", manage::purge_dlq),
@@ -91,8 +97,10 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("RetryCompleted", manage::retry_completed),
     ("RetryDlq", manage::retry_dlq),
     ("SetStallConfig", manage::set_stall_config),
-    ("Stats", query::stats),
+    ("Stats", monitor::stats),
+    ("StorageStatus", monitor::storage_status),
     ("SubscribeEvents", manage::subscribe),
+    ("TrimEvents", monitor::trim_events),
     ("UnregisterWorker", work::unregister_worker),
     ("UnsubscribeEvents", manage::unsubscribe),
     ("Update", change::update),

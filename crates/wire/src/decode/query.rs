@@ -3,7 +3,7 @@
 use super::fields::{Bounds, Fields};
 use super::{Hints, Result, engine, names};
 use crate::msgpack::{Raw, Value};
-use crate::request::{DecodeError, Request};
+use crate::request::{DecodeError, Monitor, Request};
 use onceover_engine::command::{Command, ListState, StateName};
 use onceover_engine::time::Millis;
 use std::sync::Arc;
@@ -126,16 +126,12 @@ pub fn deduplication_keys(fields: &Fields<'_>, _: &mut Hints) -> Result<Request>
     })
 }
 
-pub fn stats(_: &Fields<'_>, _: &mut Hints) -> Result<Request> {
-    engine(Command::Totals)
-}
-
 /// With neither `queue` nor `type` the broker's totals, else those of one queue.
 pub fn metrics(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
     let kind = fields.given("type");
     if fields.given("queue").is_none() {
         return match kind {
-            None => engine(Command::Totals),
+            None => Ok(Request::Monitor(Monitor::Metrics)),
             Some(_) => Err(DecodeError::invalid("Metrics queue is required")),
         };
     }

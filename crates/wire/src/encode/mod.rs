@@ -10,6 +10,7 @@ mod job;
 mod reply;
 
 use crate::frame::write_frame;
+use crate::json::write_json;
 use crate::msgpack::write::{self, MapWriter};
 use crate::request::ReqId;
 use bytes::{BufMut, BytesMut};
@@ -46,6 +47,16 @@ pub fn encode_hello(out: &mut BytesMut, req_id: Option<&ReqId>) {
         map.str("server", "bunqueue");
         map.str("version", "2.9.5");
         map.str("implementation", "onceover");
+    });
+}
+
+/// Appends an answer made of the members of a tree, which must be an object. `ok` is put in front.
+pub fn encode_figures(out: &mut BytesMut, req_id: Option<&ReqId>, body: &serde_json::Value) {
+    answer(out, req_id, |map| {
+        map.bool("ok", true);
+        for (name, value) in body.as_object().into_iter().flatten() {
+            write_json(map.key(name), value);
+        }
     });
 }
 

@@ -34,6 +34,16 @@ pub fn int(out: &mut BytesMut, value: i64) {
     }
 }
 
+/// Appends an integer with all its digits: only for a payload, whose reader has to be ready for 64 bits.
+pub fn int64(out: &mut BytesMut, value: i64) {
+    tagged(out, 0xd3, value.to_be_bytes());
+}
+
+/// The same for what an `i64` does not hold.
+pub fn uint64(out: &mut BytesMut, value: u64) {
+    tagged(out, 0xcf, value.to_be_bytes());
+}
+
 /// Appends a number that may have a fraction: as an integer where it is one of the small ones, else as float64.
 pub fn number(out: &mut BytesMut, value: f64) {
     // Beyond the small integers `int` would write a float64 as well, so only they need the conversion.

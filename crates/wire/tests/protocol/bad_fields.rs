@@ -44,6 +44,11 @@ fn table() -> Vec<(Json, Vec<Must>)> {
     // Metrics without a queue are the broker's; a token of a wrong type is a wrong token.
     let bare = ["Auth", "Hello", "ListQueues", "ListWorkers", "Metrics", "Ping", "Stats", "UnsubscribeEvents"];
     table.extend(bare.map(|cmd| (json!({"cmd": cmd}), vec![])));
+    let bare = ["CompactMemory", "DashboardOverview", "DashboardQueues", "Prometheus", "StorageStatus"];
+    table.extend(bare.map(|cmd| (json!({"cmd": cmd}), vec![])));
+    table.push((json!({"cmd": "DashboardQueue", "queue": "q"}), vec![Queue, AnyNumber("jobsLimit")]));
+    // What is wrong with its length is told in one sentence for all, which is tested where it is decoded.
+    table.push((json!({"cmd": "TrimEvents", "queue": "q", "maxLength": 1}), vec![Queue]));
     table
 }
 
