@@ -391,7 +391,9 @@ impl World {
                     }
                     Out::Close => self.clients[at].closed = true,
                     Out::Event(_) | Out::Unsubscribed { .. } => panic!("nobody subscribed: {out:?}"),
-                    Out::Hello { .. } | Out::Pong { .. } => panic!("nobody asked for this: {out:?}"),
+                    Out::Hello { .. } | Out::Figures { .. } | Out::Pong { .. } => {
+                        panic!("nobody asked for this: {out:?}")
+                    }
                 }
             }
         }
