@@ -1,6 +1,5 @@
 //! The command line. Parsed by hand: a few flags do not pay for a library.
 
-use crate::compare::Plan;
 use crate::server::Target;
 use crate::workload::{WORKLOADS, Workload};
 use std::path::PathBuf;
@@ -11,16 +10,19 @@ pub const HELP: &str = "\
 onceover-bench - what brokers that speak the protocol do in a second, and how long they take
 
 Usage: onceover-bench [FLAGS] [WORKLOAD...]
-       onceover-bench scale [FLAGS]
+       onceover-bench latency|growth|scale [FLAGS]
 
-Without names all workloads are run. Every round has a broker of its own with fresh data, started from a command line in
-which {port}, {http} and {data} are filled in and which NAME=value words may begin.
+Without names all workloads are run. latency: how long answers take at 500 adds a second. growth: what an operation costs
+as the broker fills. scale: memory, disk and start with many jobs, and what an idle broker costs.
+Every round has a broker of its own with fresh data, started from a command line in which {port}, {http} and {data} are
+filled in and which NAME=value words may begin.
 
   --server COMMAND     The broker that is measured; HOST:PORT for one that runs already (its queue is obliterated).
                        [onceoverd beside this program, without its page]
   --against COMMAND    Another one, or its HOST:PORT, measured in turns with the first.
   --names A,B          What the table calls them [onceover,other].
-  --jobs N             scale: how many jobs, then how many with keys [1000000].
+  --jobs N             growth, scale: how many [1000000].
+  --page PROGRAM       latency: this Chromium shows the page meanwhile.
   --rounds N           Rounds of each [3].
   --seconds N          Seconds of each round [2].
   --markdown FILE      The table goes here too.
@@ -33,58 +35,93 @@ The exit code is 0 when everything was measured and every goal against the other
 pub struct Args {
     /// What to do.
     pub what: What,
+    /// The brokers; the first is ours.
+    pub brokers: Vec<(String, Target)>,
+    /// Workloads to compare.
+    pub workloads: Vec<Workload>,
+    /// Rounds of each.
+    pub rounds: usize,
+    /// Time of each round.
+    pub time: Duration,
+    /// So many jobs for growth and scale.
+    pub jobs: u64,
+    /// A browser's program.
+    pub page: Option<String>,
     /// Where the table goes besides the terminal.
     pub markdown: Option<PathBuf>,
 }
 
 /// What to do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum What {
     /// Print the help.
     Help,
     /// Run workloads.
-    Compare(Plan),
-    /// Memory, start and idling, with so many jobs.
-    Scale(Vec<(String, Target)>, u64),
+    Compare,
+    /// How long answers take at a moderate rate.
+    Latency,
+    /// Costs as the broker fills.
+    Growth,
+    /// Memory, start and idling.
+    Scale,
+}
+
+impl What {
+    fn named(word: &str) -> Option<What> {
+        match word {
+            "--help" => Some(What::Help),
+            "latency" => Some(What::Latency),
+            "growth" => Some(What::Growth),
+            "scale" => Some(What::Scale),
+            _ => None,
+        }
+    }
 }
 
 /// Reads the command line.
 ///
 /// # Errors
 /// What is wrong with it.
-pub fn parse(given: impl Iterator<Item = String>) -> Result<Args, String> {
-    let mut given = given.peekable();
-    let (mut server, mut against, mut markdown) = (ours(), None, None);
-    let (mut names, mut rounds, mut seconds) = ("onceover,other".to_owned(), 3, 2.0);
-    let (mut workloads, mut jobs) = (Vec::new(), 1e6);
-    let scale = given.next_if(|word| word == "scale").is_some();
+pub fn parse(mut given: impl Iterator<Item = String>) -> Result<Args, String> {
+    let (mut server, mut against, mut names) = (ours(), None, "onceover,other".to_owned());
+    let (workloads, time) = (Vec::new(), Duration::from_secs(2));
+    let mut args = Args {
+        what: What::Compare,
+        brokers: Vec::new(),
+        workloads,
+        rounds: 3,
+        time,
+        jobs: 1_000_000,
+        page: None,
+        markdown: None,
+    };
     while let Some(word) = given.next() {
         let mut value = || given.next().ok_or(format!("{word} needs a value"));
         match word.as_str() {
-            "--help" => return Ok(Args { what: What::Help, markdown: None }),
             "--server" => server = Target::parse(&value()?),
             "--against" => against = Some(Target::parse(&value()?)),
             "--names" => names = value()?,
-            "--rounds" => rounds = number(&word, &value()?)? as usize,
-            "--seconds" => seconds = number(&word, &value()?)?,
-            "--jobs" => jobs = number(&word, &value()?)?,
-            "--markdown" => markdown = Some(PathBuf::from(value()?)),
-            name => workloads.push(named(name)?),
+            "--rounds" => args.rounds = number(&word, &value()?)? as usize,
+            "--seconds" => args.time = Duration::from_secs_f64(number(&word, &value()?)?),
+            "--jobs" => args.jobs = number(&word, &value()?)? as u64,
+            "--page" => args.page = Some(value()?),
+            "--markdown" => args.markdown = Some(PathBuf::from(value()?)),
+            name => match What::named(name) {
+                Some(what) => args.what = what,
+                None => args.workloads.push(named(name)?),
+            },
         }
     }
-    if workloads.is_empty() {
-        workloads = WORKLOADS.to_vec();
+    if args.workloads.is_empty() {
+        args.workloads = WORKLOADS.to_vec();
     }
-    let brokers = names.split(',').map(str::to_owned).zip([server].into_iter().chain(against)).collect();
-    if scale {
-        return Ok(Args { what: What::Scale(brokers, jobs as u64), markdown });
-    }
-    let plan = Plan { brokers, workloads, rounds: rounds.max(1), time: Duration::from_secs_f64(seconds) };
-    Ok(Args { what: What::Compare(plan), markdown })
+    args.brokers = names.split(',').map(str::to_owned).zip([server].into_iter().chain(against)).collect();
+    Ok(args)
 }
 
 fn number(name: &str, text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| format!("{name}: {text} is no number"))?;
-    Some(number).filter(|number| (0.01..=1e7).contains(number)).ok_or(format!("{name}: {text} is out of range"))
+    Some(number).filter(|number| (0.1..=1e7).contains(number)).ok_or(format!("{name}: {text} is out of range"))
 }
 
 fn named(name: &str) -> Result<Workload, String> {

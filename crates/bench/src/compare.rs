@@ -1,30 +1,16 @@
 //! Two brokers side by side, round by round, or one alone.
 
+use crate::args::Args;
 use crate::figures::{Table, median, quantile_us, short, time};
 use crate::measure::{Round, backlog, measure};
-use crate::server::Target;
 use crate::workload::Workload;
 use anyhow::Result;
-use std::time::Duration;
-
-/// What to run.
-#[derive(Debug)]
-pub struct Plan {
-    /// The brokers; the first is ours.
-    pub brokers: Vec<(String, Target)>,
-    /// Workloads.
-    pub workloads: Vec<Workload>,
-    /// Rounds of each.
-    pub rounds: usize,
-    /// Time of each round.
-    pub time: Duration,
-}
 
 /// Runs it. Returns the table, and the names of workloads that miss their goal.
 ///
 /// # Errors
 /// A broker fails, or an answer is not what it should be.
-pub fn compare(plan: &Plan) -> Result<(Table, Vec<&'static str>)> {
+pub fn compare(plan: &Args) -> Result<(Table, Vec<&'static str>)> {
     let mut table = Table::new(&heads(plan));
     let mut missed = Vec::new();
     for workload in &plan.workloads {
@@ -40,7 +26,7 @@ pub fn compare(plan: &Plan) -> Result<(Table, Vec<&'static str>)> {
 }
 
 /// The rounds of each broker. The brokers take turns in who begins, so that what the machine does meanwhile meets both.
-fn rounds(plan: &Plan, workload: &Workload) -> Result<Vec<Vec<Round>>> {
+fn rounds(plan: &Args, workload: &Workload) -> Result<Vec<Vec<Round>>> {
     let enough = plan.brokers.iter().map(|(_, target)| backlog(target, workload, plan.time));
     let enough = enough.collect::<Result<Vec<u64>>>()?;
     let mut rounds: Vec<Vec<Round>> = plan.brokers.iter().map(|_| Vec::new()).collect();
@@ -53,7 +39,7 @@ fn rounds(plan: &Plan, workload: &Workload) -> Result<Vec<Vec<Round>>> {
     Ok(rounds)
 }
 
-fn heads(plan: &Plan) -> Vec<&str> {
+fn heads(plan: &Args) -> Vec<&str> {
     let mut heads = vec!["workload"];
     for (name, _) in &plan.brokers {
         heads.extend([name.as_str(), "min–max", "p50 / p99", "CPU"]);

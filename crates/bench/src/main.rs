@@ -2,19 +2,9 @@
 //!
 //! Counts only answers that are `ok`; any other ends the program with an error. See `--help`.
 
-mod args;
-mod compare;
-mod figures;
-mod frame;
-mod load;
-mod measure;
-mod scale;
-mod server;
-mod work;
-mod workload;
-
 use anyhow::{Context, Result};
-use args::{Args, What};
+use onceover_bench::args::{Args, What};
+use onceover_bench::{args, compare, growth, latency, scale};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -37,18 +27,19 @@ fn main() -> ExitCode {
 
 /// Whether all goals are met.
 fn run(args: Args) -> Result<bool> {
-    let (text, good) = match args.what {
-        What::Help => (args::HELP.to_owned(), true),
-        What::Scale(brokers, jobs) => (scale::scale(&brokers, jobs)?.markdown(), true),
-        What::Compare(plan) => {
-            let (table, missed) = compare::compare(&plan)?;
-            let verdict = match missed.is_empty() {
-                true => String::new(),
-                false => format!("\nBelow the goal: {}\n", missed.join(", ")),
-            };
-            (table.markdown() + &verdict, missed.is_empty())
+    let (table, below) = match args.what {
+        What::Help => {
+            print!("{}", args::HELP);
+            return Ok(true);
         }
+        What::Compare => compare::compare(&args)?,
+        What::Latency => (latency::latency(&args.brokers, args.rounds, args.time, args.page.as_deref())?, Vec::new()),
+        What::Growth => growth::growth(&args.brokers[0].1, &[1_000, 100_000, args.jobs])?,
+        What::Scale => (scale::scale(&args.brokers, args.jobs)?, Vec::new()),
     };
+    let good = below.is_empty();
+    let verdict = if good { String::new() } else { format!("\nBelow the goal: {}\n", below.join(", ")) };
+    let text = table.markdown() + &verdict;
     print!("{text}");
     if let Some(file) = args.markdown {
         std::fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;

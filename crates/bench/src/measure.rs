@@ -14,7 +14,7 @@ const FILL_BATCH: u64 = 500;
 /// Jobs of the first look at how fast jobs are taken.
 const PROBE: u64 = 3_000;
 /// Time for what has to be done whole.
-const ENOUGH: Duration = Duration::from_secs(3_600);
+pub const ENOUGH: Duration = Duration::from_secs(3_600);
 /// More than any broker takes in one measurement.
 const BACKLOG_MAX: u64 = 1_000_000;
 
@@ -66,7 +66,7 @@ pub fn measure(target: &Target, workload: &Workload, backlog: u64, time: Duratio
         Before::Adds(flavour, many) => work.known = fill(&server, flavour, many, workload.payload_bytes)?,
         Before::Backlog => {
             fill(&server, Flavour::Plain, backlog, workload.payload_bytes)?;
-            work.takes_left = backlog;
+            work.left = backlog;
         }
     }
     let mut lines = Lines::connect(server.address, workload.shape)?;
@@ -91,7 +91,7 @@ pub fn measure(target: &Target, workload: &Workload, backlog: u64, time: Duratio
 pub fn fill(server: &Server, flavour: Flavour, many: u64, payload_bytes: usize) -> Result<Vec<Vec<u8>>> {
     let kind = Kind::PushBulk(flavour, FILL_BATCH);
     let mut work = Work::new(kind, FILL.conns * FILL.window, payload_bytes);
-    work.adds_max = many;
+    work.left = many;
     Lines::connect(server.address, FILL)?.drive(&mut work, ENOUGH)?;
     if work.acked != many {
         bail!("{} of {many} jobs were added", work.acked);

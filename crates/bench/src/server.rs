@@ -4,7 +4,7 @@ use anyhow::{Context, Result, bail};
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -35,6 +35,21 @@ impl Target {
             Err(_) => Target::Command(text.split_whitespace().map(str::to_owned).collect()),
         }
     }
+
+    /// The same with its page, where its command line says that it is to have none.
+    #[must_use]
+    pub fn with_page(&self) -> Target {
+        match self {
+            Target::Command(words) => {
+                let word = |word: &String| match word.as_str() {
+                    "--no-ui" => vec!["--ui-port".to_owned(), "0".to_owned()],
+                    _ => vec![word.clone()],
+                };
+                Target::Command(words.iter().flat_map(word).collect())
+            }
+            Target::Address(address) => Target::Address(*address),
+        }
+    }
 }
 
 /// A folder that goes when it is dropped.
@@ -51,6 +66,12 @@ impl Data {
         let path = std::env::temp_dir().join(format!("onceover-bench-{}-{number}", std::process::id()));
         fs::create_dir_all(&path).with_context(|| format!("cannot make {}", path.display()))?;
         Ok(Data(path))
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.0
     }
 
     /// Size of all files in it.
@@ -118,6 +139,16 @@ impl Server {
         let status = self.proc("status")?;
         let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"))?;
         Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
+    }
+
+    /// The address of the window's page, from what the broker printed.
+    ///
+    /// # Errors
+    /// It printed none.
+    pub fn page(&self, data: &Data) -> Result<String> {
+        let printed = fs::read_to_string(log(data))?;
+        let url = printed.split_whitespace().find(|word| word.contains("#token="));
+        url.map(str::to_owned).context("the broker printed no address of a page")
     }
 
     /// Stops it in order and waits for its end.

@@ -91,10 +91,8 @@ pub struct Work {
     pub added: u64,
     /// Adds and acknowledgements that were answered with `ok`.
     pub acked: u64,
-    /// The last number to give out; adds stop there.
-    pub adds_max: u64,
-    /// Jobs that may still be taken.
-    pub takes_left: u64,
+    /// How many operations may still be begun.
+    pub left: u64,
     /// Ids to ask for.
     pub known: Vec<Vec<u8>>,
     asked: usize,
@@ -107,8 +105,7 @@ impl Work {
         let roles: Vec<Role> = (0..slots).map(|slot| role(kind, slot, slots)).collect();
         let payload = vec![b'x'; payload_bytes];
         let held = vec![Vec::new(); slots];
-        let (adds_max, takes_left) = (u64::MAX, u64::MAX);
-        Work { kind, payload, held, roles, added: 0, acked: 0, adds_max, takes_left, known: Vec::new(), asked: 0 }
+        Work { kind, payload, held, roles, added: 0, acked: 0, left: u64::MAX, known: Vec::new(), asked: 0 }
     }
 
     fn add_fields(&mut self, map: &mut MapWriter<'_>, flavour: Flavour, bulk: bool) {
@@ -139,7 +136,6 @@ impl Work {
     }
 
     fn add_many(&mut self, out: &mut BytesMut, slot: usize, flavour: Flavour, count: u64) {
-        let count = count.min(self.adds_max - self.added);
         request(out, slot, "PUSHB", |map| {
             map.str("queue", QUEUE);
             map.list("jobs", 0..count as usize, |out, _| self.add_fields(&mut MapWriter::begin(out), flavour, true));
@@ -162,24 +158,18 @@ impl Work {
         });
     }
 
-    fn pull(&mut self, slot: usize, out: &mut BytesMut, many: Option<u64>) -> bool {
-        let count = many.unwrap_or(1).min(self.takes_left);
-        if count == 0 {
-            return false;
-        }
-        self.takes_left -= count;
+    fn pull(&self, slot: usize, out: &mut BytesMut, many: Option<u64>) {
         let waits = matches!(self.kind, Kind::EndToEnd | Kind::Mixed);
         request(out, slot, if many.is_some() { "PULLB" } else { "PULL" }, |map| {
             map.str("queue", QUEUE);
             map.str("owner", OWNER);
-            if many.is_some() {
+            if let Some(count) = many {
                 map.int("count", count as i64);
             }
             if waits {
                 map.int("timeout", PULL_TIMEOUT);
             }
         });
-        true
     }
 
     fn pulled(&mut self, answer: &Answer<'_>) -> Result<()> {
@@ -193,7 +183,7 @@ impl Work {
             held.push((id.to_vec(), token.to_vec()));
         }
         if held.is_empty() && !matches!(self.kind, Kind::EndToEnd | Kind::Mixed) {
-            bail!("the queue ran empty though {} jobs were to be left", self.takes_left);
+            bail!("the queue ran empty though {} jobs were to be left", self.left);
         }
         Ok(())
     }
@@ -201,20 +191,27 @@ impl Work {
 
 impl Traffic for Work {
     fn ask(&mut self, slot: usize, out: &mut BytesMut) -> bool {
-        match self.roles[slot] {
-            Role::Add(_) | Role::AddMany(..) if self.added >= self.adds_max => return false,
+        let role = self.roles[slot];
+        if let (Role::Take | Role::TakeMany(_), false) = (role, self.held[slot].is_empty()) {
+            self.acknowledge(slot, out, role != Role::Take);
+            return true;
+        }
+        let begins = match role {
+            Role::AddMany(_, count) | Role::TakeMany(count) => count.min(self.left),
+            Role::Add(_) | Role::Take | Role::Counts | Role::Page(_) | Role::GetJob => self.left.min(1),
+        };
+        if begins == 0 {
+            return false;
+        }
+        self.left -= begins;
+        match role {
             Role::Add(flavour) => request(out, slot, "PUSH", |map| {
                 map.str("queue", QUEUE);
                 self.add_fields(map, flavour, false);
             }),
-            Role::AddMany(flavour, count) => self.add_many(out, slot, flavour, count),
-            role @ (Role::Take | Role::TakeMany(_)) => {
-                let many = if let Role::TakeMany(count) = role { Some(count) } else { None };
-                if self.held[slot].is_empty() {
-                    return self.pull(slot, out, many);
-                }
-                self.acknowledge(slot, out, many.is_some());
-            }
+            Role::AddMany(flavour, _) => self.add_many(out, slot, flavour, begins),
+            Role::Take => self.pull(slot, out, None),
+            Role::TakeMany(_) => self.pull(slot, out, Some(begins)),
             Role::Counts => request(out, slot, "GetJobCounts", |map| map.str("queue", QUEUE)),
             Role::Page(offset) => request(out, slot, "GetJobs", |map| {
                 map.str("queue", QUEUE);
@@ -222,7 +219,7 @@ impl Traffic for Work {
                 map.int("limit", 50);
             }),
             Role::GetJob => {
-                let Some(id) = self.known.get(self.asked % self.known.len().max(1)) else { return false };
+                let id = &self.known[self.asked % self.known.len()];
                 self.asked += 1;
                 request(out, slot, "GetJob", |map| write::str_bytes(map.key("id"), id));
             }
