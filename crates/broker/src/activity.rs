@@ -8,7 +8,7 @@ use crate::limits::{ACTIVITY_BYTES_MAX, ACTIVITY_ENTRIES_MAX, ACTIVITY_PAYLOAD_B
 use crate::rate::Rate;
 pub use crate::repeats::Group;
 use crate::repeats::{Repeats, same};
-use onceover_engine::command::NewJob;
+use onceover_engine::command::Add;
 use onceover_engine::dedup::Outcome;
 use onceover_engine::effects::AddRecord;
 use onceover_engine::names::Origin;
@@ -100,7 +100,7 @@ impl AddEntry {
     #[must_use]
     pub fn queue(&self) -> Option<&str> {
         match &self.add {
-            LoggedAdd::Decided(record) => Some(&record.spec.queue),
+            LoggedAdd::Decided(record) => Some(&record.add.spec.queue),
             LoggedAdd::Refused(refused) => refused.add.queue.as_deref(),
         }
     }
@@ -109,7 +109,7 @@ impl AddEntry {
     #[must_use]
     pub fn key(&self) -> Option<&str> {
         match &self.add {
-            LoggedAdd::Decided(record) => record.spec.dedup.as_ref().map(|dedup| &*dedup.key),
+            LoggedAdd::Decided(record) => record.add.dedup_key.as_deref(),
             LoggedAdd::Refused(refused) => refused.add.key.as_deref(),
         }
     }
@@ -118,7 +118,7 @@ impl AddEntry {
     #[must_use]
     pub fn custom_id(&self) -> Option<String> {
         match &self.add {
-            LoggedAdd::Decided(record) => record.spec.custom_id.as_ref().map(ToString::to_string),
+            LoggedAdd::Decided(record) => record.add.custom_id.as_ref().map(ToString::to_string),
             LoggedAdd::Refused(refused) => refused.add.custom_id.clone(),
         }
     }
@@ -127,7 +127,7 @@ impl AddEntry {
     #[must_use]
     pub fn name(&self) -> Option<&str> {
         match &self.add {
-            LoggedAdd::Decided(record) => Some(&record.spec.name),
+            LoggedAdd::Decided(record) => Some(&record.add.spec.name),
             LoggedAdd::Refused(refused) => refused.add.name.as_deref(),
         }
     }
@@ -153,7 +153,7 @@ impl AddEntry {
     fn weight(&self) -> usize {
         const ENTRY: usize = 512;
         let variable = match &self.add {
-            LoggedAdd::Decided(record) => spec_bytes(&record.spec) + record.data.as_ref().map_or(0, |data| data.len()),
+            LoggedAdd::Decided(record) => add_bytes(&record.add),
             LoggedAdd::Refused(refused) => {
                 let RefusedAdd { queue, name, key, custom_id } = &refused.add;
                 let texts = [queue, name, key, custom_id].map(|text| text.as_ref().map_or(0, String::len));
@@ -164,13 +164,15 @@ impl AddEntry {
     }
 }
 
-fn spec_bytes(spec: &NewJob) -> usize {
-    let key = spec.dedup.as_ref().map_or(0, |dedup| dedup.key.len());
+fn add_bytes(add: &Add) -> usize {
+    let spec = &add.spec;
+    let key = add.dedup_key.as_ref().map_or(0, |key| key.len());
+    let data = add.data.as_ref().map_or(0, |data| data.len());
     let rare = spec.rare.as_ref().map_or(0, |rare| {
         let ids = rare.depends_on.len() + rare.children_ids.len();
         ids * 48 + rare.tags.iter().map(|tag| tag.len() + 24).sum::<usize>()
     });
-    spec.queue.len() + spec.name.len() + key + rare
+    spec.queue.len() + spec.name.len() + key + data + rare
 }
 
 /// What entries are picked by. The log keeps the numbers of each mark's entries, so that a page of them needs no search.
@@ -330,10 +332,10 @@ impl Activity {
 /// Cuts a long payload; the number is its size before.
 fn with_short_data(mut add: LoggedAdd) -> (LoggedAdd, usize) {
     let LoggedAdd::Decided(record) = &mut add else { return (add, 0) };
-    let Some(data) = &record.data else { return (add, 0) };
+    let Some(data) = &record.add.data else { return (add, 0) };
     let data_bytes = data.len();
     if data_bytes > ACTIVITY_PAYLOAD_BYTES_MAX {
-        record.data = Some(Arc::from(&data[..ACTIVITY_PAYLOAD_BYTES_MAX]));
+        record.add.data = Some(Arc::from(&data[..ACTIVITY_PAYLOAD_BYTES_MAX]));
     }
     (add, data_bytes)
 }

@@ -1,21 +1,14 @@
 //! The log of adds: numbers, bounds, cut payloads.
 
 use super::*;
+use onceover_engine::command::{Add, NewJob};
 use onceover_engine::dedup::DecisionCode;
 use onceover_engine::effects::{Decision, Facts};
 
 fn decided(queue: &str, key: Option<&str>, data_bytes: usize) -> LoggedAdd {
-    let dedup = key.map(|key| {
-        Box::new(onceover_engine::command::DedupRequest {
-            key: key.into(),
-            from_hash: false,
-            ttl: None,
-            extend: false,
-            replace: false,
-            keep_last: false,
-        })
-    });
-    let spec = NewJob { dedup, ..NewJob::new(queue, "job") };
+    let dedup_key = key.map(Into::into);
+    let data = Some(vec![0; data_bytes].into());
+    let add = Add { dedup_key, data, ..Add::new(NewJob::new(queue, "job")) };
     let decision = Decision {
         code: DecisionCode::Created,
         job: None,
@@ -29,8 +22,7 @@ fn decided(queue: &str, key: Option<&str>, data_bytes: usize) -> LoggedAdd {
     LoggedAdd::Decided(Box::new(AddRecord {
         at: Timestamp(1),
         origin: Origin::Internal,
-        spec: Arc::new(spec),
-        data: Some(vec![0; data_bytes].into()),
+        add,
         bulk: None,
         replay_of: None,
         decision,
@@ -90,7 +82,7 @@ fn long_payloads_are_cut_and_their_size_is_told() {
         let seq = record(&mut activity, decided("q", None, bytes));
         let entry = activity.get(seq).expect("it was just recorded");
         assert_eq!((entry.data_bytes, entry.data_is_cut()), (bytes, cut));
-        let kept = entry.decided().and_then(|record| record.data.as_ref()).map(|data| data.len());
+        let kept = entry.decided().and_then(|record| record.add.data.as_ref()).map(|data| data.len());
         assert_eq!(kept, Some(ACTIVITY_PAYLOAD_BYTES_MAX));
     }
 }

@@ -98,9 +98,8 @@ fn text(out: &Out) -> String {
 }
 
 fn push(id: &str) -> Command {
-    let spec = NewJob { custom_id: Some(JobId::parse(id)), ..NewJob::new("q", "n") };
-    let data: Payload = Arc::from(&b"\x01"[..]);
-    Command::Push { add: Add { spec: Arc::new(spec), data: Some(data) }, replay_of: None }
+    let (custom_id, data) = (Some(JobId::parse(id)), Some(Payload::from(&b"\x01"[..])));
+    Command::Push { add: Add { custom_id, data, ..Add::new(NewJob::new("q", "n")) }, replay_of: None }
 }
 
 fn pull() -> Command {

@@ -20,7 +20,7 @@ fn ask(question: Ask) -> Value {
         let mut spec = NewJob::new(queue, "n");
         spec.priority = priority;
         spec.delay = onceover_engine::time::Millis(delay);
-        Command::Push { add: Add { spec: Arc::new(spec), data: None }, replay_of: None }
+        Command::Push { add: Add::new(spec), replay_of: None }
     };
     let pause = Command::Pause { queue: "b".into() };
     let act = |command| Message::Act { command: Box::new(command), answer: oneshot::channel().0 };

@@ -6,13 +6,14 @@ use crate::dedup::{DecisionCode, LastAdd, Outcome};
 use crate::effects::{AddRecord, Decision, Effects, Output};
 use crate::engine::Engine;
 use crate::event::{Event, EventKind};
-use crate::job::{Blob, Extra, Job, JobState, StoredNext};
+use crate::job::{Blob, Extra, Job, JobState};
 use crate::names::{JobId, JobKey, Origin};
 use crate::plan::{Action, Plan, blank, refused};
 use crate::rejection::Rejection;
 use crate::reply::{Added, Reply};
 use crate::time::Timestamp;
 use rustc_hash::FxHashSet;
+use std::sync::Arc;
 
 /// Where an add comes from, for the log.
 #[derive(Clone, Copy, Debug)]
@@ -50,7 +51,7 @@ impl Engine {
     ) -> Result<Reply, Rejection> {
         let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
         let source = |at: usize| Source { origin, bulk: Some((at as u32 + 1, of)), replay_of: None };
-        let named: FxHashSet<&JobId> = adds.iter().filter_map(|add| add.spec.custom_id.as_ref()).collect();
+        let named: FxHashSet<&JobId> = adds.iter().filter_map(|add| add.custom_id.as_ref()).collect();
         for (at, add) in adds.iter().enumerate() {
             self.check_dependencies(add, Some(&named)).map_err(|why| {
                 let why = Rejection::InBatch(at, Box::new(why));
@@ -78,8 +79,8 @@ impl Engine {
         self.tally(now, source.origin, add, &decision);
         let key_after = self.entry_of(add).cloned();
         let Source { origin, bulk, replay_of } = source;
-        let (spec, data) = (add.spec.clone(), add.data.clone());
-        effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
+        let add = self.as_kept(add);
+        effects.adds.push(AddRecord { at: now, origin, add, bulk, replay_of, decision, key_before, key_after });
         outcome
     }
 
@@ -114,8 +115,7 @@ impl Engine {
             Action::RefuseTied(entry) => Err(Rejection::CannotReplace(owner_id(self, entry))),
             Action::Keep { owner, entry } => {
                 self.set_key_window(entry, None, None);
-                let next = StoredNext { spec: add.spec.clone(), data: add.data.clone() };
-                self.known_mut(owner).rare_mut().stored_next = Some(next);
+                self.known_mut(owner).rare_mut().stored_next = Some(Box::new(add.clone()));
                 self.dirty.job(owner);
                 let id = self.known(owner).id.clone();
                 Ok(self.collapse(now, add, id, "keepLast", effects))
@@ -138,7 +138,7 @@ impl Engine {
         if let Some(before) = retired {
             self.remove_job(before, None, now);
         }
-        if let Some(before) = add.spec.custom_id.as_ref().and_then(|id| self.completed_ids.remove(id)) {
+        if let Some(before) = add.custom_id.as_ref().and_then(|id| self.completed_ids.remove(id)) {
             self.dirty.completed_id_gone(before);
         }
         let key = self.insert_job(now, add);
@@ -172,7 +172,7 @@ impl Engine {
         let queue = self.ensure_registered(&add.spec.queue);
         let spec = self.queues.get_mut(queue).shared(&add.spec);
         let key = JobKey(self.next_number());
-        let id = add.spec.custom_id.clone().unwrap_or_else(|| self.fresh_id(now));
+        let id = add.custom_id.clone().unwrap_or_else(|| self.fresh_id(now));
         let rare = add.spec.rare.as_deref();
         let created_at = rare.and_then(|rare| rare.timestamp).unwrap_or(now);
         let waits_for: Vec<JobId> = rare.map_or_else(Vec::new, |rare| {
@@ -184,6 +184,8 @@ impl Engine {
             id,
             queue,
             spec,
+            dedup_key: add.dedup_key.clone(),
+            has_custom_id: add.custom_id.is_some(),
             state,
             ready: false,
             data: Blob::from(add.data.clone()),
@@ -227,14 +229,10 @@ impl Engine {
 
     /// The add that an ended owner had stored follows now, as an ordinary add; a job id that is taken is left out, for its
     /// data must not be lost (dedup.md 10).
-    pub(crate) fn admit_stored(&mut self, now: Timestamp, next: StoredNext, effects: &mut Effects) {
-        let mut add = Add { spec: next.spec, data: next.data };
-        let taken =
-            !matches!(self.decide_id(add.spec.custom_id.as_ref()), Ok(IdDecision::Free | IdDecision::Retire(_)));
+    pub(crate) fn admit_stored(&mut self, now: Timestamp, mut add: Add, effects: &mut Effects) {
+        let taken = !matches!(self.decide_id(add.custom_id.as_ref()), Ok(IdDecision::Free | IdDecision::Retire(_)));
         if taken {
-            let mut spec = (*add.spec).clone();
-            spec.custom_id = None;
-            add.spec = spec.into();
+            add.custom_id = None;
         }
         let source = Source { origin: Origin::Internal, bulk: None, replay_of: None };
         // A refusal stands in the log of adds; there is nobody to answer.
@@ -250,9 +248,8 @@ impl Engine {
         self.reclaim_key(key, now);
         self.announce(now, key, &mut decision, effects);
         let key_after = self.entry_of(add).cloned();
-        let (spec, data) = (add.spec.clone(), add.data.clone());
-        let (origin, bulk, replay_of) = (Origin::Internal, None, None);
-        effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
+        let (add, origin, bulk, replay_of) = (self.as_kept(add), Origin::Internal, None, None);
+        effects.adds.push(AddRecord { at: now, origin, add, bulk, replay_of, decision, key_before, key_after });
         key
     }
 
@@ -261,7 +258,7 @@ impl Engine {
         let home = self.jobs.by_id(&id).map(|job| self.queues.get(job.queue).name.clone());
         let key = match strategy {
             "jobId" => None,
-            _ => add.spec.dedup.as_ref().map(|request| request.key.clone()),
+            _ => add.dedup_key.clone(),
         };
         let queue = home.unwrap_or_else(|| add.spec.queue.clone());
         let kind = EventKind::Duplicated { key, strategy };
@@ -292,11 +289,17 @@ impl Engine {
 
     fn log_refused(&self, now: Timestamp, source: Source, add: &Add, why: &Rejection, effects: &mut Effects) {
         let Source { origin, bulk, replay_of } = source;
-        let (spec, data) = (add.spec.clone(), add.data.clone());
         let decision = refused(why);
         let key = self.entry_of(add).cloned();
         let (key_before, key_after) = (key.clone(), key);
-        effects.adds.push(AddRecord { at: now, origin, spec, data, bulk, replay_of, decision, key_before, key_after });
+        let add = self.as_kept(add);
+        effects.adds.push(AddRecord { at: now, origin, add, bulk, replay_of, decision, key_before, key_after });
+    }
+
+    /// The add for the log, with the request that other jobs of its kind hold already.
+    fn as_kept(&self, add: &Add) -> Add {
+        let known = self.queues.find(&add.spec.queue).and_then(|queue| queue.known_spec(&add.spec));
+        Add { spec: Arc::clone(known.unwrap_or(&add.spec)), ..add.clone() }
     }
 }
 

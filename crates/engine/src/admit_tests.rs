@@ -23,12 +23,11 @@ fn engine() -> Engine {
 /// `key=k` and so on, as in the scenarios: `id`, `key`, `ttl`, `extend`, `replace`, `keep`, `hash`, `data`, `durable`, `group`.
 fn add(words: &str) -> Add {
     let mut spec = new_job("q");
-    let mut data = None;
-    let mut dedup: Option<DedupRequest> = None;
+    let (mut custom_id, mut dedup_key, mut data) = (None, None, None);
     for word in words.split_whitespace() {
         let (name, value) = word.split_once('=').unwrap_or((word, ""));
         match name {
-            "id" => spec.custom_id = Some(JobId::parse(value)),
+            "id" => custom_id = Some(JobId::parse(value)),
             "queue" => spec.queue = Arc::from(value),
             "data" => data = Some(Payload::from(value.as_bytes())),
             "durable" => spec.durable = true,
@@ -36,26 +35,16 @@ fn add(words: &str) -> Add {
                 let group = Group { id: Arc::from(value), max_size: Some(1) };
                 spec.rare.get_or_insert_default().group = Some(group);
             }
-            "key" => {
-                let (key, from_hash) = (Arc::from(value), false);
-                dedup =
-                    Some(DedupRequest { key, from_hash, ttl: None, extend: false, replace: false, keep_last: false });
-            }
-            _ => {
-                let dedup = dedup.as_mut().expect("key= comes first");
-                match name {
-                    "ttl" => dedup.ttl = Some(Millis(value.parse().expect("milliseconds"))),
-                    "extend" => dedup.extend = true,
-                    "replace" => dedup.replace = true,
-                    "keep" => dedup.keep_last = true,
-                    "hash" => dedup.from_hash = true,
-                    _ => panic!("unknown word {word}"),
-                }
-            }
+            "key" => dedup_key = Some(Arc::from(value)),
+            "ttl" => spec.dedup.ttl = Some(Millis(value.parse().expect("milliseconds"))),
+            "extend" => spec.dedup.extend = true,
+            "replace" => spec.dedup.replace = true,
+            "keep" => spec.dedup.keep_last = true,
+            "hash" => spec.dedup.from_hash = true,
+            _ => panic!("unknown word {word}"),
         }
     }
-    spec.dedup = dedup.map(Box::new);
-    Add { spec: Arc::new(spec), data }
+    Add { spec: Arc::new(spec), custom_id, dedup_key, data }
 }
 
 fn run(engine: &mut Engine, command: Command) -> Effects {
@@ -208,7 +197,7 @@ fn totals_count_admitted_jobs_and_apart_from_them_what_collapsed() {
 #[test]
 fn jobs_that_ask_for_the_same_hold_one_request() {
     let mut engine = engine();
-    let pairs = [("data=1", "data=2", true), ("id=x", "id=y", false), ("key=k data=3", "key=l", false)];
+    let pairs = [("data=1", "data=2", true), ("id=x", "key=k data=3", true), ("key=l ttl=5", "key=m", false)];
     for (one, other, shared) in pairs {
         let (one, other) = (push(&mut engine, one).decision.job_key, push(&mut engine, other).decision.job_key);
         let [one, other] = [one, other].map(|key| &engine.job_by_key(key.unwrap()).unwrap().spec);
@@ -217,7 +206,7 @@ fn jobs_that_ask_for_the_same_hold_one_request() {
     let first = engine.jobs.iter().next().unwrap().spec.clone();
     for name in 0..20 {
         let spec = NewJob { name: Arc::from(format!("job-{name}")), ..new_job("q") };
-        run(&mut engine, Command::Push { add: Add { spec: Arc::new(spec), data: None }, replay_of: None });
+        run(&mut engine, Command::Push { add: Add::new(spec), replay_of: None });
     }
     let again = push(&mut engine, "data=4").decision.job_key.unwrap();
     let again = &engine.job_by_key(again).unwrap().spec;

@@ -1,7 +1,6 @@
 //! Every combination of `decide` against the table of dedup.md 3 and 10, written out by hand below.
 
 use super::*;
-use std::sync::Arc;
 
 const NOW: Timestamp = Timestamp(1_000_000);
 
@@ -19,7 +18,7 @@ const TABLE: &[(&str, [&str; 5])] = &[
 ];
 
 fn request(ttl: Option<i64>, extend: bool, replace: bool, keep_last: bool) -> DedupRequest {
-    DedupRequest { key: Arc::from("k"), from_hash: false, ttl: ttl.map(Millis), extend, replace, keep_last }
+    DedupRequest { from_hash: false, ttl: ttl.map(Millis), extend, replace, keep_last }
 }
 
 /// dedup.md 3: replace wins over extend; extend needs a ttl greater than 0; keepLastIfActive beats replace for an active owner.

@@ -262,7 +262,7 @@ impl Engine {
                 "Job {id} is {state}: only completed and failed jobs can be retried"
             )));
         }
-        let holder = job.key_text().and_then(|text| self.valid_key(job.queue, text, now));
+        let holder = job.dedup_key.as_ref().and_then(|text| self.valid_key(job.queue, text, now));
         let refusal = holder.map(|entry| {
             Rejection::Changed(format!(
                 "Job {id} cannot come back: its key {} belongs to {}",

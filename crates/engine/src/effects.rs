@@ -1,6 +1,6 @@
 //! What a step of the engine brings about besides its own state: answers, events, and the log of adds.
 
-use crate::command::{NewJob, Payload};
+use crate::command::Add;
 use crate::dedup::{DecisionCode, FreedKey, KeyEntry, OwnerSeen};
 use crate::event::Event;
 use crate::names::{JobId, JobKey, Origin};
@@ -46,9 +46,7 @@ pub struct AddRecord {
     /// By whom.
     pub origin: Origin,
     /// What was asked.
-    pub spec: Arc<NewJob>,
-    /// Its payload.
-    pub data: Option<Payload>,
+    pub add: Add,
     /// Position and size of the batch it came in.
     pub bulk: Option<(u32, u32)>,
     /// The add it repeats, by the window's number.

@@ -267,7 +267,7 @@ impl Engine {
         self.answer_waits(key, effects);
         let next = self.known_mut(key).extra.rare.as_deref_mut().and_then(|rare| rare.stored_next.take());
         if let Some(next) = next {
-            self.admit_stored(now, next, effects);
+            self.admit_stored(now, *next, effects);
         }
     }
 
@@ -278,7 +278,6 @@ impl Engine {
             return None;
         }
         let mut spec = (*job.spec).clone();
-        spec.custom_id = None;
         spec.delay = repeat.every;
         let rare = spec.rare.as_mut()?;
         rare.timestamp = Some(now);
@@ -287,7 +286,7 @@ impl Engine {
             Blob::Here(bytes) => Some(bytes.clone()),
             Blob::Absent | Blob::OnDisk => None,
         };
-        Some(Add { spec: spec.into(), data })
+        Some(Add { dedup_key: job.dedup_key.clone(), data, ..Add::new(spec) })
     }
 
     /// A finished job waits again: attempts and result forgotten, its key taken with a full window. Answers false when

@@ -38,7 +38,7 @@ impl Engine {
                 assert_eq!(is_listed, job.state == JobState::Blocked && waits, "consumers wait for a dependency");
             }
         }
-        let named = self.jobs.iter().filter(|job| job.is_live() && job.spec.custom_id.is_some());
+        let named = self.jobs.iter().filter(|job| job.is_live() && job.has_custom_id);
         let named: BTreeSet<(Timestamp, JobKey)> = named.map(|job| (job.created_at, job.key)).collect();
         assert!(self.named.iter().eq(named.iter()), "the live jobs with a custom id are listed");
         let taken: usize = self.taken.values().map(BTreeSet::len).sum();
@@ -60,7 +60,7 @@ impl Engine {
             if let Some(owner) = owner {
                 assert_eq!(owner.queue, entry.queue, "a key's owner lives in the key's queue");
                 assert_eq!(owner.id, entry.owner_id, "a key names its owner's id");
-                assert_eq!(owner.key_text(), Some(&entry.key), "a key's owner asked for it");
+                assert_eq!(owner.dedup_key.as_ref(), Some(&entry.key), "a key's owner asked for it");
             }
         }
     }

@@ -1,6 +1,6 @@
 //! A job as the engine holds it: what was asked for, where it stands, who runs it.
 
-use crate::command::{NewJob, Payload, StateName};
+use crate::command::{Add, NewJob, Payload, StateName};
 use crate::names::{ConnId, JobId, JobKey, LockToken, QueueId};
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -49,8 +49,12 @@ pub struct Job {
     pub id: JobId,
     /// Where it lives.
     pub queue: QueueId,
-    /// What was asked for.
+    /// What was asked for; shared by the jobs of its kind.
     pub spec: Arc<NewJob>,
+    /// The key it asked for, whether or not it owns it.
+    pub dedup_key: Option<Arc<str>>,
+    /// Whether its id is one that was asked for.
+    pub has_custom_id: bool,
     /// The stored part of its state.
     pub state: JobState,
     /// Whether a queued job waits in the ready order (and not in the delayed one). Only meaningful while `Queued`.
@@ -127,7 +131,7 @@ pub struct RareState {
     pub parked_by_worker: bool,
     /// keepLastIfActive: the add that follows when this job ends.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub stored_next: Option<StoredNext>,
+    pub stored_next: Option<Box<Add>>,
     /// The run that followed the completion of a repeating job.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub next_run: Option<JobKey>,
@@ -140,43 +144,6 @@ pub struct RareState {
     /// Tokens of deliveries that ran into the job's timeout: their late answers are ignored, not refused.
     #[serde(skip)]
     pub timed_out: Vec<LockToken>,
-}
-
-/// The add that follows an active owner (dedup.md 10).
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct StoredNext {
-    /// What was asked for.
-    pub spec: Arc<NewJob>,
-    /// Its payload; stored as hexadecimal text.
-    #[serde(with = "payload_as_hex", default, skip_serializing_if = "Option::is_none")]
-    pub data: Option<Payload>,
-}
-
-mod payload_as_hex {
-    use super::Payload;
-    use serde::de::Error as _;
-    use serde::{Deserialize, Deserializer, Serializer};
-
-    pub fn serialize<S: Serializer>(bytes: &Option<Payload>, to: S) -> Result<S::Ok, S::Error> {
-        let bytes = bytes.as_deref().unwrap_or_default();
-        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-        to.serialize_str(&text)
-    }
-
-    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Payload>, D::Error> {
-        let text = String::deserialize(from)?;
-        let digits = text.as_bytes();
-        if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
-            return Err(D::Error::custom("a payload must be pairs of hexadecimal digits"));
-        }
-        let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
-        digits
-            .chunks(2)
-            .map(byte)
-            .collect::<Option<Payload>>()
-            .map(Some)
-            .ok_or_else(|| D::Error::custom("a payload must be hexadecimal digits"))
-    }
 }
 
 /// A step of a job's life.
@@ -342,11 +309,6 @@ impl Job {
             rare.timed_out.clear();
         }
         job
-    }
-
-    /// The key it asked for, whether or not it owns it.
-    pub fn key_text(&self) -> Option<&Arc<str>> {
-        self.spec.dedup.as_ref().map(|dedup| &dedup.key)
     }
 
     /// The group whose lane it waits in.

@@ -227,7 +227,7 @@ impl Engine {
 
     /// The entry that this job owns, if it owns one: ownership is by generation.
     pub(crate) fn owned_key(&self, job: &Job) -> Option<&KeyEntry> {
-        let entry = self.keys.find(job.queue, job.key_text()?)?;
+        let entry = self.keys.find(job.queue, job.dedup_key.as_ref()?)?;
         (entry.owner == job.key).then_some(entry)
     }
 
@@ -235,10 +235,12 @@ impl Engine {
     /// nothing is registered; keepLastIfActive has no window (dedup.md 4, 10).
     pub(crate) fn register_key(&mut self, job: JobKey, now: Timestamp) {
         let Some(job) = self.jobs.get(job) else { return };
-        let Some(request) = job.spec.dedup.clone() else { return };
+        let Some(key) = job.dedup_key.clone() else { return };
+        let request = &job.spec.dedup;
+        let from_hash = request.from_hash;
         let ttl = if request.keep_last { None } else { request.ttl };
         let (queue, owner, owner_id) = (job.queue, job.key, job.id.clone());
-        let before = self.keys.find(queue, &request.key).map(|entry| entry.entry);
+        let before = self.keys.find(queue, &key).map(|entry| entry.entry);
         let tally = match before.and_then(|entry| self.unlink_key(entry)) {
             Some(entry) if entry.owner != owner => {
                 KeyTally { replaced: entry.tally.replaced + 1, ..KeyTally::default() }
@@ -251,8 +253,8 @@ impl Engine {
         let entry = KeyEntry {
             entry: EntryId(self.next_number()),
             queue,
-            key: request.key.clone(),
-            from_hash: request.from_hash,
+            key,
+            from_hash,
             owner,
             owner_id,
             ttl,
@@ -322,7 +324,7 @@ impl Engine {
     /// Answers whether the job may come back.
     pub(crate) fn reclaim_key(&mut self, job: JobKey, now: Timestamp) -> bool {
         let Some(found) = self.jobs.get(job) else { return false };
-        let Some(key) = found.key_text() else { return true };
+        let Some(key) = &found.dedup_key else { return true };
         if let Some(entry) = self.valid_key(found.queue, key, now)
             && entry.owner != job
             && self.jobs.get(entry.owner).is_some_and(Job::is_live)

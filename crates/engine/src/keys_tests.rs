@@ -1,7 +1,7 @@
 //! Many keys, the memory of freed ones, twins.
 
 use super::*;
-use crate::command::{Add, Command, DedupRequest, WindowChange};
+use crate::command::{Add, Command, WindowChange};
 use crate::effects::{Effects, Output};
 use crate::engine::EngineConfig;
 use crate::names::{JobId, Origin};
@@ -25,12 +25,8 @@ fn run(engine: &mut Engine, now: Timestamp, command: Command) {
 
 /// Adds a job with a key and returns its generation.
 fn push(engine: &mut Engine, now: Timestamp, queue: &str, key: &str) -> JobKey {
-    let mut spec = new_job(queue);
-    let (key, from_hash) = (Arc::from(key), false);
-    spec.dedup =
-        Some(Box::new(DedupRequest { key, from_hash, ttl: None, extend: false, replace: false, keep_last: false }));
     let mut effects = Effects::default();
-    let add = Add { spec: Arc::new(spec), data: None };
+    let add = Add { dedup_key: Some(Arc::from(key)), ..Add::new(new_job(queue)) };
     engine.handle(now, Origin::Internal, Command::Push { add, replay_of: None }, &mut effects);
     effects.adds[0].decision.job_key.expect("a job stands for the add")
 }
@@ -133,11 +129,9 @@ fn twins_are_live_jobs_that_lost_the_key_under_them() {
 fn a_job_that_comes_back_to_its_own_window_has_not_replaced_anybody() {
     let mut engine = engine();
     let mut spec = new_job("q");
-    spec.custom_id = Some(JobId::parse("x"));
-    let (key, ttl) = (Arc::from("k"), Some(Millis(60_000)));
-    let dedup = DedupRequest { key, from_hash: false, ttl, extend: false, replace: false, keep_last: false };
-    spec.dedup = Some(Box::new(dedup));
-    let add = Add { spec: Arc::new(spec), data: None };
+    spec.dedup.ttl = Some(Millis(60_000));
+    let (custom_id, dedup_key) = (Some(JobId::parse("x")), Some(Arc::from("k")));
+    let add = Add { custom_id, dedup_key, ..Add::new(spec) };
     run(&mut engine, NOW, Command::Push { add, replay_of: None });
     let claim = crate::command::Claim { id: JobId::parse("x"), token: None };
     run(&mut engine, NOW, Command::Discard { claim });

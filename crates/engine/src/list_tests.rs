@@ -21,7 +21,7 @@ fn run(engine: &mut Engine, command: Command) {
 fn push(engine: &mut Engine, queue: &str, change: impl FnOnce(&mut NewJob)) {
     let mut spec = new_job(queue);
     change(&mut spec);
-    let add = crate::command::Add { spec: Arc::new(spec), data: None };
+    let add = crate::command::Add::new(spec);
     run(engine, Command::Push { add, replay_of: None });
 }
 

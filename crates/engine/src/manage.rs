@@ -230,8 +230,9 @@ impl Engine {
     /// RemoveJobDeduplicationKey: only if that very job still owns it.
     pub(crate) fn remove_key_of_job(&mut self, now: Timestamp, id: &JobId) -> Reply {
         let job = self.jobs.by_id(id);
-        let valid =
-            job.and_then(|job| self.valid_key(job.queue, job.key_text()?, now).filter(|entry| entry.owner == job.key));
+        let valid = job.and_then(|job| {
+            self.valid_key(job.queue, job.dedup_key.as_ref()?, now).filter(|entry| entry.owner == job.key)
+        });
         let entry = valid.map(|entry| entry.entry);
         if let Some(entry) = entry {
             self.free_key(entry, FreedBy::ReleasedByClient, now);

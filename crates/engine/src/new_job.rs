@@ -10,19 +10,17 @@ use std::sync::Arc;
 /// Opaque MessagePack bytes of a payload or result; shared, never copied inside the engine.
 pub type Payload = Arc<[u8]>;
 
-/// One job as it was asked for (dedup.md 1 and protocol-core.md 6.1). Immutable: the job, the log of adds and a replay share it.
+/// What jobs of one kind ask for alike (dedup.md 1 and protocol-core.md 6.1). Immutable: all jobs of the kind and the log of adds
+/// share it, so what differs from one job to the next belongs into [`Add`], and what few ask for into [`RareOptions`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct NewJob {
     /// 1 to 256 characters of `A-Za-z0-9_-.:`.
     pub queue: Arc<str>,
     /// 1 to 256 characters.
     pub name: Arc<str>,
-    /// `jobId` of PUSH, `customId` of a PUSHB entry.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub custom_id: Option<JobId>,
-    /// The key and its strategy.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub dedup: Option<Box<DedupRequest>>,
+    /// What is to be done about its key; means nothing without one.
+    #[serde(default, skip_serializing_if = "DedupRequest::is_plain")]
+    pub dedup: DedupRequest,
     /// -1,000,000 to 1,000,000; higher first.
     #[serde(default)]
     pub priority: i32,
@@ -58,8 +56,7 @@ impl NewJob {
         NewJob {
             queue: queue.into(),
             name: name.into(),
-            custom_id: None,
-            dedup: None,
+            dedup: DedupRequest::default(),
             priority: 0,
             delay: Millis(0),
             max_attempts: 3,
@@ -93,20 +90,61 @@ impl NewJob {
     }
 }
 
-/// One add: what is asked for, and its payload. The two are apart so that a finished job's payload can leave the memory.
-#[derive(Clone, Debug, PartialEq)]
+/// One add: what is asked for, its identity, and its payload. They are apart because jobs of a kind share the first and because
+/// a finished job's payload can leave the memory.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Add {
     /// What is asked for.
     pub spec: Arc<NewJob>,
-    /// The payload; absent in the request = absent in the record.
+    /// `jobId` of PUSH, `customId` of a PUSHB entry.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub custom_id: Option<JobId>,
+    /// The deduplication key's text, never empty; scoped to the job's queue.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dedup_key: Option<Arc<str>>,
+    /// The payload; absent in the request = absent in the record. Stored as hexadecimal text where the add is stored as JSON.
+    #[serde(with = "payload_as_hex", default, skip_serializing_if = "Option::is_none")]
     pub data: Option<Payload>,
 }
 
-/// A key as asked for.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+impl Add {
+    /// An add without payload, key and job id.
+    #[must_use]
+    pub fn new(spec: impl Into<Arc<NewJob>>) -> Add {
+        Add { spec: spec.into(), custom_id: None, dedup_key: None, data: None }
+    }
+}
+
+mod payload_as_hex {
+    use super::Payload;
+    use serde::de::Error as _;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub fn serialize<S: Serializer>(bytes: &Option<Payload>, to: S) -> Result<S::Ok, S::Error> {
+        let bytes = bytes.as_deref().unwrap_or_default();
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        to.serialize_str(&text)
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Option<Payload>, D::Error> {
+        let text = String::deserialize(from)?;
+        let digits = text.as_bytes();
+        if !digits.len().is_multiple_of(2) || !digits.is_ascii() {
+            return Err(D::Error::custom("a payload must be pairs of hexadecimal digits"));
+        }
+        let byte = |pair: &[u8]| std::str::from_utf8(pair).ok().and_then(|pair| u8::from_str_radix(pair, 16).ok());
+        digits
+            .chunks(2)
+            .map(byte)
+            .collect::<Option<Payload>>()
+            .map(Some)
+            .ok_or_else(|| D::Error::custom("a payload must be hexadecimal digits"))
+    }
+}
+
+/// What an add asks of its key.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DedupRequest {
-    /// The key's text, never empty; scoped to the job's queue.
-    pub key: Arc<str>,
     /// Whether the text is a hash of the payload (Conveyor's `hash: true`).
     #[serde(default)]
     pub from_hash: bool,
@@ -125,10 +163,9 @@ pub struct DedupRequest {
 }
 
 impl DedupRequest {
-    /// A plain key: no window, no strategy.
-    #[must_use]
-    pub fn new(key: impl Into<Arc<str>>) -> DedupRequest {
-        DedupRequest { key: key.into(), from_hash: false, ttl: None, extend: false, replace: false, keep_last: false }
+    /// No window, no strategy.
+    fn is_plain(&self) -> bool {
+        *self == DedupRequest::default()
     }
 }
 

@@ -21,7 +21,7 @@ fn told(watched: bool, commands: &[Command]) -> Vec<(&'static str, Vec<(&'static
 
 fn commands() -> Vec<Command> {
     let queue: Arc<str> = Arc::from("q");
-    let add = Add { spec: Arc::new(new_job("q")), data: None };
+    let add = Add::new(new_job("q"));
     vec![
         Command::PushBulk { adds: vec![add.clone(), add] },
         Command::Promote { id: JobId::parse("nobody") },

@@ -52,15 +52,14 @@ impl Engine {
             Ok(plan) => (plan.decision, plan.key_before),
             Err(why) => (refused(&why), self.entry_of(add).cloned()),
         };
-        let (spec, data, key_after) = (add.spec.clone(), add.data.clone(), None);
-        let (at, origin, bulk, replay_of) = (now, Origin::Internal, None, None);
-        AddRecord { at, origin, spec, data, bulk, replay_of, decision, key_before, key_after }
+        let (add, at, origin) = (add.clone(), now, Origin::Internal);
+        AddRecord { at, origin, add, bulk: None, replay_of: None, decision, key_before, key_after: None }
     }
 
     pub(crate) fn check_dependencies(&self, add: &Add, batch: Option<&FxHashSet<&JobId>>) -> Result<(), Rejection> {
         let Some(rare) = &add.spec.rare else { return Ok(()) };
         for id in &rare.depends_on {
-            if add.spec.custom_id.as_ref() == Some(id) {
+            if add.custom_id.as_ref() == Some(id) {
                 return Err(Rejection::DependsOnItself(id.clone()));
             }
             if !self.is_known_id(id) && !batch.is_some_and(|named| named.contains(id)) {
@@ -72,7 +71,7 @@ impl Engine {
 
     /// Steps 2 to 4 of dedup.md 2. Changes nothing.
     pub(crate) fn plan(&self, now: Timestamp, add: &Add) -> Result<Plan, Rejection> {
-        let id = self.decide_id(add.spec.custom_id.as_ref())?;
+        let id = self.decide_id(add.custom_id.as_ref())?;
         if let IdDecision::Live(job) = id {
             return Ok(self.plan_repeat_of_id(now, add, job));
         }
@@ -81,8 +80,8 @@ impl Engine {
             IdDecision::Free | IdDecision::Live(_) => None,
         };
         let queue = self.queues.find(&add.spec.queue).map(|queue| queue.id);
-        let entry = queue.zip(add.spec.dedup.as_ref()).and_then(|(queue, key)| self.valid_key(queue, &key.key, now));
-        let Some((entry, request)) = entry.zip(add.spec.dedup.as_deref()) else {
+        let entry = queue.zip(add.dedup_key.as_ref()).and_then(|(queue, key)| self.valid_key(queue, key, now));
+        let Some(entry) = entry else {
             self.check_group(add, None)?;
             let decision = self.plan_free_key(now, add);
             return Ok(Plan { action: Action::Create { replaced: None, retired }, decision, key_before: None });
@@ -94,7 +93,7 @@ impl Engine {
         };
         let newcomer_depends = add.spec.rare.as_ref().is_some_and(|rare| rare.depends_on.contains(&entry.owner_id));
         let tied = newcomer_depends || self.consumers.contains_key(&entry.owner_id);
-        let verdict = decide(Some(standing), DedupPolicy::of(request), tied, now);
+        let verdict = decide(Some(standing), DedupPolicy::of(&add.spec.dedup), tied, now);
         let plan = self.plan_held_key(now, add, entry, verdict, retired);
         if let Action::Create { replaced, .. } = plan.action {
             self.check_group(add, replaced)?;
@@ -122,8 +121,7 @@ impl Engine {
         let facts = Facts {
             data_differs: found.fingerprint != self.fingerprint(add.data.as_ref()),
             options_dropped: add.spec.asks_beyond(&found.spec),
-            key_not_taken: add.spec.dedup.is_some()
-                && found.key_text() != add.spec.dedup.as_ref().map(|asked| &asked.key),
+            key_not_taken: add.dedup_key.is_some() && found.dedup_key != add.dedup_key,
             job_id_not_used: false,
         };
         let decision = Decision {
@@ -138,9 +136,9 @@ impl Engine {
     }
 
     fn plan_free_key(&self, now: Timestamp, add: &Add) -> Decision {
-        let Some(request) = &add.spec.dedup else { return blank(DecisionCode::Created) };
+        let Some(key) = &add.dedup_key else { return blank(DecisionCode::Created) };
         let Some(queue) = self.queues.find(&add.spec.queue) else { return blank(DecisionCode::Created) };
-        let freed = self.keys.freed(queue.id, &request.key);
+        let freed = self.keys.freed(queue.id, key);
         let Some(freed) = freed else { return blank(DecisionCode::Created) };
         let twin = self.jobs.get(freed.owner).filter(|job| job.is_live());
         Decision {
@@ -161,7 +159,7 @@ impl Engine {
     ) -> Plan {
         let held = entry.entry;
         let owner = self.seen(now, entry.owner, &entry.owner_id);
-        let ttl = add.spec.dedup.as_ref().and_then(|request| request.ttl).unwrap_or_default();
+        let ttl = add.spec.dedup.ttl.unwrap_or_default();
         let create = |replaced| Action::Create { replaced, retired };
         let (action, code) = match verdict {
             DedupDecision::Admit | DedupDecision::SucceedEnded => (create(None), DecisionCode::Created),
@@ -193,7 +191,7 @@ impl Engine {
             data_differs: returns && self.jobs.get(entry.owner).is_some_and(other_data),
             options_dropped: returns && self.jobs.get(entry.owner).is_some_and(|job| add.spec.asks_beyond(&job.spec)),
             key_not_taken: false,
-            job_id_not_used: returns && add.spec.custom_id.is_some(),
+            job_id_not_used: returns && add.custom_id.is_some(),
         };
         let job = (returns || matches!(action, Action::Keep { .. })).then(|| entry.owner_id.clone());
         let job_key = job.is_some().then_some(entry.owner);
@@ -202,7 +200,7 @@ impl Engine {
     }
 
     fn returned_code(&self, add: &Add, entry: &KeyEntry) -> DecisionCode {
-        let asked_in_vain = add.spec.dedup.as_ref().is_some_and(|request| request.extend && !request.replace);
+        let asked_in_vain = add.spec.dedup.extend && !add.spec.dedup.replace;
         match asked_in_vain {
             true => DecisionCode::ExtendedNoTtl,
             false if entry.from_hash => DecisionCode::ExistingHash,
@@ -212,7 +210,7 @@ impl Engine {
 
     pub(crate) fn entry_of(&self, add: &Add) -> Option<&KeyEntry> {
         let queue = self.queues.find(&add.spec.queue)?;
-        self.keys.find(queue.id, &add.spec.dedup.as_ref()?.key)
+        self.keys.find(queue.id, add.dedup_key.as_ref()?)
     }
 
     pub(crate) fn seen(&self, now: Timestamp, key: JobKey, id: &JobId) -> OwnerSeen {

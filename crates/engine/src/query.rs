@@ -38,7 +38,7 @@ impl Engine {
 
     /// Only a live job, and only by its custom id (dedup.md 5).
     pub(crate) fn get_job_by_custom_id(&self, now: Timestamp, id: &JobId) -> Result<Reply, Rejection> {
-        let job = self.jobs.by_id(id).filter(|job| job.is_live() && job.spec.custom_id.is_some());
+        let job = self.jobs.by_id(id).filter(|job| job.is_live() && job.has_custom_id);
         job.map(|job| Reply::JobByCustomId(Box::new(self.record(job, now)))).ok_or(Rejection::JobNotFound)
     }
 

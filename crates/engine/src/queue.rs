@@ -68,12 +68,9 @@ impl Queue {
     }
 
     /// The request as another job of this queue has it already, if one of the newest kinds is the same. Most jobs of a queue ask
-    /// for the same but for their payload, and a million of them then hold one request. One with a job id or a key is its own.
+    /// for the same but for their payload and their identity, and a million of them then hold one request.
     pub(crate) fn shared(&mut self, spec: &Arc<NewJob>) -> Arc<NewJob> {
-        if spec.custom_id.is_some() || spec.dedup.is_some() {
-            return Arc::clone(spec);
-        }
-        if let Some(known) = self.specs.iter().find(|known| *known == spec) {
+        if let Some(known) = self.known_spec(spec) {
             return Arc::clone(known);
         }
         if self.specs.len() == SHARED_SPECS_MAX {
@@ -81,6 +78,11 @@ impl Queue {
         }
         self.specs.push_front(Arc::clone(spec));
         Arc::clone(spec)
+    }
+
+    /// The same request, if one of the newest kinds is it.
+    pub(crate) fn known_spec(&self, spec: &Arc<NewJob>) -> Option<&Arc<NewJob>> {
+        self.specs.iter().find(|known| Arc::ptr_eq(known, spec) || *known == spec)
     }
 
     /// Puts the job into the set of its state; `job.ready` tells ready from delayed.

@@ -95,17 +95,17 @@ impl Stage {
     fn push(&mut self, words: &[&str]) {
         let mut spec = new_job(words[0]);
         let mut data = None;
-        let mut dedup: Option<DedupRequest> = None;
+        let (mut custom_id, mut dedup_key) = (None, None);
         for word in &words[1..] {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             let millis = || Millis(value.parse().expect("milliseconds"));
             match name {
-                "key" => dedup = Some(request(value)),
-                "ttl" => dedup.as_mut().expect("key= comes first").ttl = Some(millis()),
-                "extend" => dedup.as_mut().expect("key= comes first").extend = true,
-                "replace" => dedup.as_mut().expect("key= comes first").replace = true,
-                "keep" => dedup.as_mut().expect("key= comes first").keep_last = true,
-                "id" => spec.custom_id = Some(JobId::parse(value)),
+                "key" => dedup_key = Some(Arc::from(value)),
+                "ttl" => spec.dedup.ttl = Some(millis()),
+                "extend" => spec.dedup.extend = true,
+                "replace" => spec.dedup.replace = true,
+                "keep" => spec.dedup.keep_last = true,
+                "id" => custom_id = Some(JobId::parse(value)),
                 "delay" => spec.delay = millis(),
                 "attempts" => spec.max_attempts = value.parse().expect("attempts"),
                 "rmc" => spec.remove_on_complete = true,
@@ -116,8 +116,7 @@ impl Stage {
                 _ => panic!("unknown word {word}"),
             }
         }
-        spec.dedup = dedup.map(Box::new);
-        self.run(Command::Push { add: Add { spec: Arc::new(spec), data }, replay_of: None });
+        self.run(Command::Push { add: Add { spec: Arc::new(spec), custom_id, dedup_key, data }, replay_of: None });
     }
 
     fn step(&mut self, step: &str) {
@@ -176,11 +175,6 @@ impl Stage {
         self.engine = engine.expect("what an engine wrote can be read");
         self.engine.check(self.now);
     }
-}
-
-fn request(key: &str) -> DedupRequest {
-    let (key, from_hash) = (Arc::from(key), false);
-    DedupRequest { key, from_hash, ttl: None, extend: false, replace: false, keep_last: false }
 }
 
 fn code(code: crate::dedup::DecisionCode) -> String {

@@ -59,8 +59,10 @@ fn replies(effects: Effects) -> Vec<Reply> {
 }
 
 fn push(rare: Option<RareOptions>, dedup: Option<DedupRequest>) -> Command {
-    let spec = crate::command::NewJob { rare: rare.map(Box::new), dedup: dedup.map(Box::new), ..new_job("q") };
-    Command::Push { add: Add { spec: Arc::new(spec), data: None }, replay_of: None }
+    let dedup_key = dedup.is_some().then(|| Arc::from("k"));
+    let dedup = dedup.unwrap_or_default();
+    let spec = crate::command::NewJob { rare: rare.map(Box::new), dedup, ..new_job("q") };
+    Command::Push { add: Add { dedup_key, ..Add::new(spec) }, replay_of: None }
 }
 
 fn pull(timeout: i64) -> Command {
@@ -140,11 +142,10 @@ fn a_worker_stays_registered() {
 fn windows_and_delays_follow_the_clock() {
     let mut bench = Bench::new();
     let ttl = Some(Millis(3_600_000));
-    let dedup =
-        DedupRequest { key: "k".into(), from_hash: false, ttl, extend: false, replace: false, keep_last: false };
+    let dedup = DedupRequest { from_hash: false, ttl, extend: false, replace: false, keep_last: false };
     bench.ask(push(None, Some(dedup)));
     let spec = crate::command::NewJob { delay: Millis(3_600_000), ..new_job("later") };
-    bench.ask(Command::Push { add: Add { spec: Arc::new(spec), data: None }, replay_of: None });
+    bench.ask(Command::Push { add: Add::new(spec), replay_of: None });
     let counts = bench.engine.counts(None);
     assert_eq!((bench.engine.keys_len(), counts.waiting, counts.delayed), (1, 1, 1));
     bench.day_ahead();

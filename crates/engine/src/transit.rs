@@ -30,7 +30,7 @@ impl Engine {
     pub(crate) fn leave(&mut self, key: JobKey) {
         let job = self.jobs.get(key).expect("a generation in a set names a job");
         self.queues.get_mut(job.queue).remove(job);
-        if job.is_live() && job.spec.custom_id.is_some() {
+        if job.is_live() && job.has_custom_id {
             self.named.remove(&(job.created_at, key));
         }
         match job.state {
@@ -90,7 +90,7 @@ impl Engine {
             JobState::Active | JobState::Failed => {}
         }
         self.queues.get_mut(job.queue).insert(job);
-        if job.is_live() && job.spec.custom_id.is_some() {
+        if job.is_live() && job.has_custom_id {
             self.named.insert((job.created_at, key));
         }
         self.dirty.job(key);

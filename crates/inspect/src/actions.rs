@@ -12,7 +12,6 @@ use onceover_broker::{BrokerDown, BrokerHandle, BrokerStatus, CoreView};
 use onceover_engine::command::{Add, Command};
 use onceover_engine::reply::Reply;
 use std::net::SocketAddr;
-use std::sync::Arc;
 
 /// What became of an action, or that nobody could be asked.
 pub type Outcome = Result<ActionResult, Failure>;
@@ -104,7 +103,7 @@ fn replayable(core: &CoreView<'_>, entry: &AddEntry) -> Result<Add, (RefusalCode
     let data = whole_data(core, entry);
     let can = can_replay(entry, data.is_some());
     match (entry.decided(), can.reason) {
-        (Some(record), None) => Ok(Add { spec: record.spec.clone(), data }),
+        (Some(record), None) => Ok(Add { data, ..record.add.clone() }),
         (Some(_), Some(reason)) => Err((RefusalCode::PayloadNotKept, reason)),
         (None, reason) => Err((RefusalCode::NotPossible, reason.unwrap_or_default())),
     }
@@ -125,13 +124,13 @@ pub async fn clear_log(broker: &BrokerHandle) -> Outcome {
 }
 
 async fn push(broker: &BrokerHandle, add: Add, replay_of: Option<u64>) -> Outcome {
-    let spec = Arc::clone(&add.spec);
+    let asked = add.clone();
     let reply = act(broker, Command::Push { add, replay_of }).await?;
     let found = move |core: &CoreView<'_>| {
         let is_own = |entry: &&AddEntry| {
             let record = entry.decided();
             matches!(entry.source, AddSource::Window)
-                && record.is_some_and(|record| Arc::ptr_eq(&record.spec, &spec) && record.replay_of == replay_of)
+                && record.is_some_and(|record| record.replay_of == replay_of && same_request(&record.add, &asked))
         };
         let own = core.activity.iter().take(OWN_ADD_SCAN_MAX).find(is_own);
         own.and_then(|entry| Some((entry.seq, sentence(entry.decided()?), entry.decided()?.decision.job.clone())))
@@ -143,6 +142,11 @@ async fn push(broker: &BrokerHandle, add: Add, replay_of: Option<u64>) -> Outcom
         Done::No(text) => ActionResult { detail: why, ..refused(RefusalCode::Rejected, text) },
     };
     finished(broker, ActionResult { seq, job_id: job.map(|id| id.to_string()), ..result }).await
+}
+
+/// The payload is not compared: the log may have cut it.
+fn same_request(one: &Add, other: &Add) -> bool {
+    one.custom_id == other.custom_id && one.dedup_key == other.dedup_key && one.spec == other.spec
 }
 
 /// Listens for clients on another port of the same host.

@@ -11,9 +11,10 @@ fn bench(name: &str, count: usize) -> Bench {
     let bench = Bench::new(name);
     let handle = bench.broker.as_ref().unwrap().handle();
     let add = |at: usize| {
-        let dedup = spec(Some(600_000)).dedup.filter(|_| at.is_multiple_of(5));
+        let dedup_key = at.is_multiple_of(5).then(|| Arc::from("k"));
+        let ttl = dedup_key.is_some().then_some(600_000);
         let name = Arc::from(if at == 0 { "first" } else { "other" });
-        Add { spec: Arc::new(NewJob { dedup, name, ..spec(None) }), data: None }
+        Add { dedup_key, ..Add::new(NewJob { name, ..spec(ttl) }) }
     };
     bench.wait(handle.act(Command::PushBulk { adds: (0..count).map(add).collect() })).unwrap();
     bench

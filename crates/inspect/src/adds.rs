@@ -103,7 +103,7 @@ impl Row<Field> for Logged<'_> {
             || has_id_with(entry, word)
             || entry
                 .decided()
-                .and_then(|record| record.data.as_ref())
+                .and_then(|record| record.add.data.as_ref())
                 .is_some_and(|data| searched(data, word, self.budget))
     }
 }
@@ -120,7 +120,7 @@ pub fn searched(data: &Payload, word: &Needle, budget: &Cell<usize>) -> bool {
 
 fn name_of(entry: &AddEntry) -> Option<&str> {
     match &entry.add {
-        LoggedAdd::Decided(record) => Some(&record.spec.name),
+        LoggedAdd::Decided(record) => Some(&record.add.spec.name),
         LoggedAdd::Refused(refused) => refused.add.name.as_deref(),
     }
 }
@@ -129,7 +129,7 @@ fn name_of(entry: &AddEntry) -> Option<&str> {
 fn any_id(entry: &AddEntry, is: &mut dyn FnMut(&str) -> bool) -> bool {
     match &entry.add {
         LoggedAdd::Decided(record) => {
-            let named = [record.spec.custom_id.as_ref(), record.decision.job.as_ref()];
+            let named = [record.add.custom_id.as_ref(), record.decision.job.as_ref()];
             named.into_iter().flatten().any(|id| id_is(id, is))
         }
         LoggedAdd::Refused(refused) => refused.add.custom_id.as_deref().is_some_and(is),
@@ -139,7 +139,7 @@ fn any_id(entry: &AddEntry, is: &mut dyn FnMut(&str) -> bool) -> bool {
 fn has_id_with(entry: &AddEntry, word: &Needle) -> bool {
     match &entry.add {
         LoggedAdd::Decided(record) => {
-            let named = [record.spec.custom_id.as_ref(), record.decision.job.as_ref()];
+            let named = [record.add.custom_id.as_ref(), record.decision.job.as_ref()];
             named.into_iter().flatten().any(|id| id_has_word(id, word))
         }
         LoggedAdd::Refused(refused) => refused.add.custom_id.as_ref().is_some_and(|id| word.is_in(id.as_bytes())),
@@ -198,6 +198,7 @@ pub fn row(entry: &AddEntry) -> AddRow {
                 why: explain::sentence(record),
                 facts: explain::facts(record, entry.took_us),
                 data_preview: record
+                    .add
                     .data
                     .as_ref()
                     .map_or_else(String::new, |data| payload::line(data, PREVIEW_CHARS_MAX)),
@@ -212,10 +213,10 @@ pub fn row(entry: &AddEntry) -> AddRow {
 /// What identified the add; of two, what was looked up first and decided.
 fn identity(record: &AddRecord) -> (IdKind, String) {
     let by_id = matches!(words::decision(record.decision.code), Decision::ExistingJobId | Decision::ExistingElsewhere);
-    match (&record.spec.dedup, &record.spec.custom_id) {
+    match (&record.add.dedup_key, &record.add.custom_id) {
         (Some(_), Some(id)) if by_id => (IdKind::JobId, id.to_string()),
-        (Some(dedup), _) if dedup.from_hash => (IdKind::Hash, dedup.key.to_string()),
-        (Some(dedup), _) => (IdKind::Key, dedup.key.to_string()),
+        (Some(key), _) if record.add.spec.dedup.from_hash => (IdKind::Hash, key.to_string()),
+        (Some(key), _) => (IdKind::Key, key.to_string()),
         (None, Some(id)) => (IdKind::JobId, id.to_string()),
         (None, None) => (IdKind::None, String::new()),
     }
@@ -244,7 +245,7 @@ pub fn find_one(core: &CoreView<'_>, seq: u64) -> Option<FoundOne> {
 pub fn whole_data(core: &CoreView<'_>, entry: &AddEntry) -> Option<Payload> {
     let record = entry.decided()?;
     if !entry.data_is_cut() {
-        return record.data.clone();
+        return record.add.data.clone();
     }
     let made = record.decision.job_key.filter(|_| !words::is_collapsed(record.decision.code))?;
     job_data(core, made).filter(|data| data.len() == entry.data_bytes)
@@ -266,10 +267,10 @@ pub fn detail(found: FoundOne) -> AddDetail {
     let record = entry.decided();
     let (key_before, key_after) = record.map_or((None, None), explain::faces);
     let asked = match &entry.add {
-        LoggedAdd::Decided(record) => asked(&record.spec, record.bulk.is_some()),
+        LoggedAdd::Decided(record) => asked(&record.add, record.bulk.is_some()),
         LoggedAdd::Refused(_) => Vec::new(),
     };
-    let kept = data.as_ref().or(record.and_then(|record| record.data.as_ref()));
+    let kept = data.as_ref().or(record.and_then(|record| record.add.data.as_ref()));
     AddDetail {
         revision,
         now: now.0,

@@ -4,32 +4,34 @@
 //! ask for the same.
 
 use crate::view::Named;
-use onceover_engine::command::{Backoff, NewJob, RareOptions};
+use onceover_engine::command::{Add, Backoff, NewJob, RareOptions};
 use onceover_engine::names::JobId;
 
 /// Attempts of a job whose add does not say.
 const ATTEMPTS_DEFAULT: u32 = 3;
 
 /// Every option of an add, with queue and name first. `bulk` says that it came in a batch, where the id is named differently.
-pub fn asked(spec: &NewJob, bulk: bool) -> Vec<Named> {
+pub fn asked(add: &Add, bulk: bool) -> Vec<Named> {
+    let spec = &add.spec;
     let mut list = List(vec![]);
     list.text("queue", &spec.queue);
     list.text("name", &spec.name);
-    if let Some(id) = &spec.custom_id {
+    if let Some(id) = &add.custom_id {
         list.text(if bulk { "customId" } else { "jobId" }, &id.to_string());
     }
-    list.0.extend(options(spec));
+    list.0.extend(options(spec, add.dedup_key.as_deref()));
     list.0
 }
 
 /// The options alone.
-pub fn options(spec: &NewJob) -> Vec<Named> {
+pub fn options(spec: &NewJob, dedup_key: Option<&str>) -> Vec<Named> {
     let mut list = List(vec![]);
-    if let Some(dedup) = &spec.dedup {
+    if let Some(key) = dedup_key {
+        let dedup = &spec.dedup;
         if dedup.from_hash {
             list.flag("dedup.hash", true);
         } else {
-            list.text("uniqueKey", &dedup.key);
+            list.text("uniqueKey", key);
         }
         list.number("dedup.ttl", dedup.ttl.map(|ttl| ttl.0));
         list.flag("dedup.extend", dedup.extend);

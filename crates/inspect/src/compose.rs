@@ -24,7 +24,7 @@ pub fn draft(core: &CoreView<'_>, seq: u64) -> Option<Result<DraftView, String>>
     let draft = match (entry.decided(), can.reason) {
         (Some(record), None) => Ok(DraftView {
             revision: core.revision,
-            add: NewAdd { origin: Some(seq), ..draft::options(&record.spec) },
+            add: NewAdd { origin: Some(seq), ..draft::options(&record.add) },
             data_bytes: entry.data_bytes as u64,
             notes: notes(record),
         }),
@@ -35,12 +35,12 @@ pub fn draft(core: &CoreView<'_>, seq: u64) -> Option<Result<DraftView, String>>
 
 /// What is different when a logged add is sent again.
 fn notes(record: &AddRecord) -> Vec<String> {
-    let spec = &record.spec;
+    let spec = &record.add.spec;
     let mut notes = Vec::new();
     if let Some((index, of)) = record.bulk {
         notes.push(format!("It was entry {index} of {of} of one bulk add; it is sent alone."));
     }
-    if spec.delay.0 > 0 || spec.dedup.as_ref().is_some_and(|dedup| dedup.ttl.is_some()) {
+    if spec.delay.0 > 0 || spec.dedup.ttl.is_some() {
         notes.push("`delay` and `ttl` count from the moment it is sent.".to_owned());
     }
     let rare = spec.rare.as_deref();
@@ -81,7 +81,7 @@ pub fn read(text: &str, origin: Option<u64>) -> AddRead {
     match added {
         Ok(add) => {
             let data_text = Some(add.data.as_deref().and_then(payload::edit).unwrap_or_default());
-            AddRead { add: Some(NewAdd { origin, data_text, ..draft::options(&add.spec) }), ignored, ..blank }
+            AddRead { add: Some(NewAdd { origin, data_text, ..draft::options(&add) }), ignored, ..blank }
         }
         Err(error) => AddRead { error: Some(error), ignored, ..blank },
     }

@@ -2,10 +2,9 @@
 
 use crate::testing::Bench;
 use crate::view::FailureCode;
-use onceover_engine::command::{Add, Command, Payload};
+use onceover_engine::command::{Command, Payload};
 use serde_json::{Value, json};
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 /// `{"n": 1 in 64 bits, "b": bytes, "x": NaN, "t": not UTF-8}`
@@ -21,7 +20,7 @@ fn with(request: &str, add: &Value, more: Value) -> Value {
 
 fn payload_of(bench: &Bench, seq: u64) -> Payload {
     let broker = bench.broker.as_ref().unwrap().handle();
-    let data = bench.wait(broker.view(move |core| core.activity.get(seq)?.decided()?.data.clone()));
+    let data = bench.wait(broker.view(move |core| core.activity.get(seq)?.decided()?.add.data.clone()));
     data.unwrap().unwrap()
 }
 
@@ -227,7 +226,7 @@ fn the_whole_log_becomes_a_file_and_can_be_forgotten() {
     assert_eq!(bench.ask(json!({ "type": "adds" }))["total"], json!(0));
     assert_eq!(bench.ask(json!({ "type": "jobs" }))["total"], json!(301), "jobs stay");
     let broker = bench.broker.as_ref().unwrap().handle();
-    let add = Add { spec: Arc::new(crate::testing::spec(None)), data: None };
+    let add = crate::testing::keyed(None);
     bench.wait(broker.act(Command::Push { add, replay_of: None })).unwrap();
     assert_eq!(bench.ask(json!({ "type": "adds", "limit": 1 }))["rows"][0]["seq"], json!(452), "numbers go on");
     assert_eq!(bench.refused(json!({ "type": "addData", "seq": 1 })).code, FailureCode::NotFound);

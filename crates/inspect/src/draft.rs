@@ -2,19 +2,20 @@
 //! unchanged asks for the same.
 
 use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
-use onceover_engine::command::{Backoff, DedupRequest, NewJob, RareOptions, Repeat};
+use onceover_engine::command::{Add, Backoff, DedupRequest, RareOptions, Repeat};
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
 
 /// Attempts of a job whose add does not say.
 const ATTEMPTS_DEFAULT: u32 = 3;
 
-/// The options of a job, without payload and origin.
-pub fn options(spec: &NewJob) -> NewAdd {
+/// The options of an add, without payload and origin.
+pub fn options(add: &Add) -> NewAdd {
+    let spec = &add.spec;
     let mut draft = NewAdd {
         queue: spec.queue.to_string(),
         name: spec.name.to_string(),
-        job_id: spec.custom_id.as_ref().map(JobId::to_string),
+        job_id: add.custom_id.as_ref().map(JobId::to_string),
         priority: (spec.priority != 0).then_some(spec.priority),
         delay_ms: Some(spec.delay).filter(|delay| delay.0 != 0).map(millis),
         attempts: (spec.max_attempts != ATTEMPTS_DEFAULT).then_some(spec.max_attempts),
@@ -25,8 +26,8 @@ pub fn options(spec: &NewJob) -> NewAdd {
         remove_on_fail: spec.remove_on_fail,
         ..NewAdd::default()
     };
-    if let Some(asked) = &spec.dedup {
-        dedup(&mut draft, asked);
+    if let Some(key) = &add.dedup_key {
+        dedup(&mut draft, key, &spec.dedup);
     }
     if let Some(asked) = &spec.rare {
         rare(&mut draft, asked);
@@ -34,9 +35,9 @@ pub fn options(spec: &NewJob) -> NewAdd {
     draft
 }
 
-fn dedup(draft: &mut NewAdd, asked: &DedupRequest) {
+fn dedup(draft: &mut NewAdd, key: &str, asked: &DedupRequest) {
     // A hash is made anew from the payload, which may be changed before the draft is sent.
-    draft.dedup_id = (!asked.from_hash).then(|| asked.key.to_string());
+    draft.dedup_id = (!asked.from_hash).then(|| key.to_owned());
     draft.dedup_hash = asked.from_hash;
     draft.ttl_ms = asked.ttl.map(millis);
     draft.extend = asked.extend;

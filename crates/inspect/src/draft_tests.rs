@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::send;
-use onceover_engine::command::{Add, Group};
+use onceover_engine::command::{Group, NewJob};
 use onceover_engine::time::Timestamp;
 use std::sync::Arc;
 
@@ -78,27 +78,25 @@ fn rare_of(dice: &mut Dice) -> RareOptions {
 }
 
 /// Any add that a client can ask for.
-fn spec_of(dice: &mut Dice, data: &[u8]) -> NewJob {
+fn add_of(dice: &mut Dice, data: &[u8]) -> Add {
     let rare = dice.maybe(rare_of).filter(|rare| *rare != RareOptions::default());
     let grouped = rare.as_ref().is_some_and(|rare| rare.group.is_some());
     let repeats = rare.as_ref().is_some_and(|rare| rare.repeat.is_some());
-    let dedup = dice.maybe(|dice| {
-        let from_hash = dice.flip();
-        let hash = || onceover_wire::canonical::canonical_hash(data).unwrap();
-        Box::new(DedupRequest {
-            key: if from_hash { Arc::from(hash()) } else { Arc::from("a key, \"quoted\"") },
-            from_hash,
-            ttl: dice.maybe(|dice| Millis(dice.below(1 << 45) as i64)),
-            extend: dice.flip(),
-            replace: dice.flip(),
-            keep_last: dice.flip(),
-        })
+    let dedup = dice.maybe(|dice| DedupRequest {
+        from_hash: dice.flip(),
+        ttl: dice.maybe(|dice| Millis(dice.below(1 << 45) as i64)),
+        extend: dice.flip(),
+        replace: dice.flip(),
+        keep_last: dice.flip(),
     });
-    NewJob {
+    let hash = || onceover_wire::canonical::canonical_hash(data).unwrap();
+    let dedup_key =
+        dedup.as_ref().map(|dedup| if dedup.from_hash { Arc::from(hash()) } else { Arc::from("a key, \"quoted\"") });
+    let custom_id = dice.maybe(|_| JobId::parse("order-1")).filter(|_| !repeats);
+    let spec = NewJob {
         queue: Arc::from("a-queue.1"),
         name: Arc::from("name \u{1f600}"),
-        custom_id: dice.maybe(|_| JobId::parse("order-1")).filter(|_| !repeats),
-        dedup,
+        dedup: dedup.unwrap_or_default(),
         priority: dice.below(2_000_000) as i32 - if grouped { 0 } else { 1_000_000 },
         delay: dice.maybe(Dice::millis).unwrap_or_default(),
         max_attempts: 1 + dice.below(1_000) as u32,
@@ -108,15 +106,16 @@ fn spec_of(dice: &mut Dice, data: &[u8]) -> NewJob {
         remove_on_fail: dice.flip(),
         durable: dice.flip(),
         rare: rare.map(Box::new),
-    }
+    };
+    Add { spec: Arc::new(spec), custom_id, dedup_key, data: Some(Arc::from(data)) }
 }
 
 #[test]
 fn every_combination_of_options_survives_the_form() {
     let data: &[u8] = &[0x81, 0xa1, b'n', 0xcf, 0, 0x20, 0, 0, 0, 0, 0, 1];
     for seed in 0..20_000 {
-        let spec = Arc::new(spec_of(&mut Dice(seed), data));
-        let again = send::add(&options(&spec), Some(data));
-        assert_eq!(again, Ok(Add { spec, data: Some(Arc::from(data)) }), "seed {seed}");
+        let add = add_of(&mut Dice(seed), data);
+        let again = send::add(&options(&add), Some(data));
+        assert_eq!(again, Ok(add), "seed {seed}");
     }
 }

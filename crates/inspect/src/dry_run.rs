@@ -35,7 +35,7 @@ pub fn view(new: &NewAdd, foreseen: &Foreseen) -> DryRun {
         why: explain::sentence(record),
         facts,
         field: record.decision.refusal.as_deref().and_then(field_of),
-        data_bytes: record.data.as_ref().map(|data| data.len() as u64),
+        data_bytes: record.add.data.as_ref().map(|data| data.len() as u64),
         notes: notes(new),
     }
 }

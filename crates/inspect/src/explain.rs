@@ -35,7 +35,7 @@ pub fn sentence(record: &AddRecord) -> String {
         }
         DecisionCode::ExistingElsewhere => {
             let home = record.decision.elsewhere.as_deref().unwrap_or("another");
-            let asked = code(&record.spec.queue);
+            let asked = code(&record.add.spec.queue);
             format!(
                 "Returned {owner}, which lives in queue {}. Job IDs are broker-wide; nothing was added to {asked}.",
                 code(home)
@@ -59,7 +59,7 @@ pub fn sentence(record: &AddRecord) -> String {
             plural(u64::from(record.decision.owner.as_ref().map_or(0, |owner| owner.attempts)), "attempt"),
         ),
         DecisionCode::Moved => {
-            let state = state_after_admission(&record.spec).as_str();
+            let state = state_after_admission(&record.add.spec).as_str();
             format!("{owner} is running and keeps running. {key} now belongs to {new} ({state}).")
         }
         DecisionCode::NextHeld => {
@@ -82,7 +82,7 @@ pub fn sentence(record: &AddRecord) -> String {
 
 /// A plain creation: without a key, with a free one, or with one taken over from an owner that had ended.
 fn created(record: &AddRecord) -> String {
-    let (key, queue) = (key_text(record), code(&record.spec.queue));
+    let (key, queue) = (key_text(record), code(&record.add.spec.queue));
     if let Some(before) = &record.key_before {
         let held = short_id(&before.owner_id);
         return match &record.decision.owner {
@@ -94,8 +94,8 @@ fn created(record: &AddRecord) -> String {
             None => format!("Created. It is the next run of {held} and took {key} over from it."),
         };
     }
-    match (&record.spec.dedup, &record.spec.custom_id) {
-        (Some(dedup), _) if dedup.ttl == Some(Millis(0)) => {
+    match (&record.add.dedup_key, &record.add.custom_id) {
+        (Some(_), _) if record.add.spec.dedup.ttl == Some(Millis(0)) => {
             format!(
                 "Created. No live job held {key} in {queue}. A `ttl` of 0 registers no key: the next add makes a job too."
             )
@@ -131,7 +131,7 @@ fn before_its_end(freed: &FreedKey) -> String {
 pub fn steps(record: &AddRecord) -> Vec<String> {
     let decision = &record.decision;
     let mut steps = Vec::new();
-    if let Some(id) = &record.spec.custom_id {
+    if let Some(id) = &record.add.custom_id {
         let hit = matches!(decision.code, DecisionCode::ExistingJobId | DecisionCode::ExistingElsewhere);
         let found = if hit { format!("in use by a job that is {}", owner_word(record)) } else { "free".to_owned() };
         steps.push(format!("Job ID look-up: {} is {found}.", code(&id.to_string())));
@@ -139,9 +139,9 @@ pub fn steps(record: &AddRecord) -> Vec<String> {
             steps.push("The job ID is looked up first and wins; the key was not looked at.".to_owned());
         }
     }
-    if let (Some(dedup), false) = (&record.spec.dedup, is_id_hit(decision.code)) {
-        if dedup.from_hash {
-            steps.push(format!("The key is the hash of the payload: {}.", code(&dedup.key)));
+    if let (Some(key), false) = (&record.add.dedup_key, is_id_hit(decision.code)) {
+        if record.add.spec.dedup.from_hash {
+            steps.push(format!("The key is the hash of the payload: {}.", code(key)));
         }
         steps.push(key_look_up(record));
         steps.extend(strategy_steps(record));
@@ -175,7 +175,7 @@ fn key_look_up(record: &AddRecord) -> String {
 
 /// What the options of the key asked for, and what that means for the owner that was met.
 fn strategy_steps(record: &AddRecord) -> Vec<String> {
-    let Some(dedup) = record.spec.dedup.as_deref() else { return Vec::new() };
+    let dedup = &record.add.spec.dedup;
     let mut steps = Vec::new();
     if record.key_before.is_none() {
         return steps;
@@ -242,9 +242,8 @@ pub fn facts(record: &AddRecord, took_us: u64) -> Vec<Fact> {
         fact("data differs".to_owned(), text, true);
     }
     if noted.options_dropped {
-        let asked: Vec<String> = crate::asked::options(&record.spec)
+        let asked: Vec<String> = crate::asked::options(&record.add.spec, None)
             .iter()
-            .filter(|option| option.name != "uniqueKey" && !option.name.starts_with("dedup."))
             .map(|option| format!("`{}` {}", option.name, option.value))
             .collect();
         let named = if asked.is_empty() { String::new() } else { format!(" ({})", asked.join(", ")) };
@@ -256,13 +255,13 @@ pub fn facts(record: &AddRecord, took_us: u64) -> Vec<Fact> {
         fact("key not taken".to_owned(), text, true);
     }
     if noted.job_id_not_used
-        && let Some(id) = &record.spec.custom_id
+        && let Some(id) = &record.add.custom_id
     {
         let text = format!("The key was found, so no job has the ID {} because of this add.", code(&id.to_string()));
         fact("job id not used".to_owned(), text, true);
     }
     if let Some(home) = &record.decision.elsewhere {
-        let text = format!("The job lives in {}, not in {}.", code(home), code(&record.spec.queue));
+        let text = format!("The job lives in {}, not in {}.", code(home), code(&record.add.spec.queue));
         fact("other queue".to_owned(), text, true);
     }
     if let Some((index, of)) = record.bulk {
@@ -314,7 +313,7 @@ pub fn faces(record: &AddRecord) -> (Option<KeyFace>, Option<KeyFace>) {
     let after = record.key_after.as_ref().map(|entry| {
         let new = record.decision.job_key == Some(entry.owner) && !words::is_collapsed(record.decision.code);
         let state =
-            if new { Some(state_after_admission(&record.spec)) } else { met(entry).and_then(|owner| owner.state) };
+            if new { Some(state_after_admission(&record.add.spec)) } else { met(entry).and_then(|owner| owner.state) };
         face(entry, state)
     });
     (before, after)
@@ -344,7 +343,7 @@ pub fn state_after_admission(spec: &NewJob) -> StateName {
 }
 
 fn key_text(record: &AddRecord) -> String {
-    record.spec.dedup.as_ref().map_or_else(|| "the key".to_owned(), |dedup| code(&dedup.key))
+    record.add.dedup_key.as_ref().map_or_else(|| "the key".to_owned(), |key| code(key))
 }
 
 fn owner_id(record: &AddRecord) -> String {
@@ -369,8 +368,7 @@ fn window_of(entry: &KeyEntry, at: Timestamp) -> String {
 }
 
 fn ttl_text(record: &AddRecord) -> String {
-    let ttl = record.spec.dedup.as_ref().and_then(|dedup| dedup.ttl);
-    ttl.map_or_else(|| "its TTL".to_owned(), span)
+    record.add.spec.dedup.ttl.map_or_else(|| "its TTL".to_owned(), span)
 }
 
 fn had_left(record: &AddRecord) -> String {

@@ -13,10 +13,9 @@ fn held(code: DecisionCode, state: Option<StateName>, left: Option<i64>) -> AddR
     AddRecord { key_before: Some(entry(left)), key_after: Some(entry(left)), ..record }
 }
 
-fn with_spec(record: AddRecord, change: impl FnOnce(&mut NewJob)) -> AddRecord {
-    let mut spec = (*record.spec).clone();
-    change(&mut spec);
-    AddRecord { spec: Arc::new(spec), ..record }
+fn with_spec(mut record: AddRecord, change: impl FnOnce(&mut NewJob)) -> AddRecord {
+    change(Arc::make_mut(&mut record.add.spec));
+    record
 }
 
 fn free(by: FreedBy, ago: i64, unused: Option<i64>) -> AddRecord {
@@ -24,15 +23,17 @@ fn free(by: FreedBy, ago: i64, unused: Option<i64>) -> AddRecord {
     record(Decision { freed, ..decision(DecisionCode::CreatedFreed) })
 }
 
-fn named(record: AddRecord, id: &str) -> AddRecord {
-    with_spec(record, |spec| spec.custom_id = Some(JobId::parse(id)))
+fn named(mut record: AddRecord, id: &str) -> AddRecord {
+    record.add.custom_id = Some(JobId::parse(id));
+    record
 }
 
 #[test]
 fn created() {
     let plain = record(decision(DecisionCode::Created));
-    let keyless = with_spec(plain.clone(), |spec| spec.dedup = None);
-    let zero = with_spec(plain.clone(), |spec| spec.dedup.as_mut().unwrap().ttl = Some(Millis(0)));
+    let mut keyless = plain.clone();
+    keyless.add.dedup_key = None;
+    let zero = with_spec(plain.clone(), |spec| spec.dedup.ttl = Some(Millis(0)));
     let taken_over = held(DecisionCode::Created, Some(StateName::Completed), Some(30_000));
     let mut next_run = taken_over.clone();
     next_run.decision.owner = None;
@@ -90,10 +91,8 @@ fn returned() {
     elsewhere.decision.elsewhere = Some(Arc::from("notifications"));
     let mut by_id = elsewhere.clone();
     by_id.decision.code = Code::ExistingJobId;
-    let hash = with_spec(held(Code::ExistingHash, waiting, None), |spec| {
-        let dedup = spec.dedup.as_mut().unwrap();
-        (dedup.key, dedup.from_hash) = (Arc::from("9f2c"), true);
-    });
+    let mut hash = with_spec(held(Code::ExistingHash, waiting, None), |spec| spec.dedup.from_hash = true);
+    hash.add.dedup_key = Some(Arc::from("9f2c"));
     let table = [
         (held(Code::ExistingKey, waiting, Some(40_100)), "Returned …a1b2c3 (waiting). It holds `k` for another 41 s."),
         (
@@ -167,8 +166,7 @@ fn rejected() {
 #[test]
 fn steps_tell_how_it_was_decided() {
     let both = with_spec(held(DecisionCode::Moved, Some(StateName::Active), Some(41_000)), |spec| {
-        let dedup = spec.dedup.as_mut().unwrap();
-        (dedup.extend, dedup.replace) = (true, true);
+        (spec.dedup.extend, spec.dedup.replace) = (true, true);
     });
     assert_eq!(
         steps(&both),

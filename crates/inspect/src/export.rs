@@ -10,7 +10,7 @@ use crate::view::{AddRow, ExportPart, Failure, IdKind};
 use crate::words;
 use crate::{draft, payload, send};
 use onceover_broker::activity::AddEntry;
-use onceover_engine::command::NewJob;
+use onceover_engine::command::Add;
 use serde_json::{Map, Value, json};
 
 /// Bytes of text after which a part ends.
@@ -89,7 +89,7 @@ fn record(entry: &AddEntry) -> Map<String, Value> {
     put("client", json!(client(&entry.source)));
     put("queue", json!(row.queue));
     put("name", json!(row.name));
-    put("jobId", json!(decided.and_then(|record| record.spec.custom_id.as_ref().map(ToString::to_string))));
+    put("jobId", json!(decided.and_then(|record| record.add.custom_id.as_ref().map(ToString::to_string))));
     put("key", json!(key(&row)));
     put("decision", json!(words::decision_code(row.decision)));
     put("job", json!(row.job_id));
@@ -101,16 +101,16 @@ fn record(entry: &AddEntry) -> Map<String, Value> {
     put("tookUs", json!(entry.took_us));
     put("dataBytes", json!(entry.data_bytes));
     if let Some(decided) = decided {
-        let options = options(&decided.spec);
+        let options = options(&decided.add);
         put("options", if options.is_empty() { Value::Null } else { Value::Object(options) });
-        put("data", json!(decided.data.as_deref().map(|data| data_text(data, entry.data_is_cut()))));
+        put("data", json!(decided.add.data.as_deref().map(|data| data_text(data, entry.data_is_cut()))));
     }
     record
 }
 
 /// The options as they stand in the command, without what has a column of its own.
-fn options(spec: &NewJob) -> Map<String, Value> {
-    let command = send::frame(&draft::options(spec), None);
+fn options(add: &Add) -> Map<String, Value> {
+    let command = send::frame(&draft::options(add), None);
     let text = payload::edit(&command).expect("a frame that was just made is one value");
     let mut options: Map<String, Value> = serde_json::from_str(&text).expect("a command without payload is JSON");
     options.retain(|name, _| !matches!(name.as_str(), "cmd" | "queue" | "name" | "jobId"));

@@ -28,7 +28,7 @@ pub async fn retry(broker: &BrokerHandle, id: String) -> Outcome {
 
 fn retry_refused(core: &CoreView<'_>, id: &JobId, text: &str) -> ActionResult {
     let Some(job) = core.engine.job(id) else { return gone(id) };
-    let holder = job.key_text().and_then(|key| core.engine.key(&job.spec.queue, key, core.now));
+    let holder = job.dedup_key.as_ref().and_then(|key| core.engine.key(&job.spec.queue, key, core.now));
     let reason = retry_refusal(core, job).unwrap_or_else(|| format!("{text}."));
     let message = format!("Could not retry {}: {reason}", short_id(id));
     match holder.filter(|entry| entry.owner != job.key && !job.is_live()) {

@@ -28,7 +28,7 @@ pub fn retry_refusal(core: &CoreView<'_>, job: &Job) -> Option<String> {
     if job.is_live() {
         return Some(format!("It is {}; only completed and failed jobs can be retried.", state(core, job)));
     }
-    let holder = job.key_text().and_then(|key| core.engine.key(&job.spec.queue, key, core.now))?;
+    let holder = job.dedup_key.as_ref().and_then(|key| core.engine.key(&job.spec.queue, key, core.now))?;
     let lives = core.engine.job_by_key(holder.owner).is_some_and(Job::is_live);
     (lives && holder.owner != job.key)
         .then(|| format!("Its key {} belongs to {} now.", words::code(&holder.key), short_id(&holder.owner_id)))

@@ -27,7 +27,7 @@ pub fn find(core: &CoreView<'_>, id: &str) -> Option<JobDetail> {
         now: core.now.0,
         row: row(core, &Looker::new(core), job),
         priority: job.priority,
-        options: options(&job.spec),
+        options: options(&job.spec, job.dedup_key.as_deref()),
         times: times(core, job),
         parent_id: rare.and_then(|rare| rare.parent_id.as_ref()).map(ToString::to_string),
         children_ids: rare.map_or_else(Vec::new, |rare| ids(&rare.children_ids)),

@@ -244,7 +244,7 @@ impl Row<Field> for Known<'_> {
             Field::State => is(job.state_name(self.now).as_str()),
             Field::Id => id_is(&job.id, is),
             Field::Name => is(&job.spec.name),
-            Field::Key => job.key_text().is_some_and(|key| is(key)),
+            Field::Key => job.dedup_key.as_ref().is_some_and(|key| is(key)),
             Field::Error => error(job).is_some_and(is),
             Field::Attempts | Field::Priority | Field::Age => false,
         }
@@ -264,7 +264,7 @@ impl Row<Field> for Known<'_> {
         let is = |text: &str| word.is_in(text.as_bytes());
         is(&job.spec.name)
             || is(&job.spec.queue)
-            || job.key_text().is_some_and(|key| is(key))
+            || job.dedup_key.as_ref().is_some_and(|key| is(key))
             || error(job).is_some_and(is)
             || id_has_word(&job.id, word)
             || matches!(&job.data, Blob::Here(data) if searched(data, word, self.budget))
@@ -297,7 +297,7 @@ pub fn row(core: &CoreView<'_>, looker: &Looker<'_>, job: &Job) -> JobRow {
     let state = words::state_view(Some(state));
     JobRow {
         id: job.id.to_string(),
-        custom_id: job.spec.custom_id.is_some(),
+        custom_id: job.has_custom_id,
         name: job.spec.name.to_string(),
         queue: job.spec.queue.to_string(),
         state,
@@ -331,12 +331,12 @@ fn holder(core: &CoreView<'_>, looker: &Looker<'_>, job: &Job) -> Option<JobHold
 }
 
 fn job_key(core: &CoreView<'_>, job: &Job) -> Option<JobKey> {
-    let asked = job.spec.dedup.as_deref()?;
-    let entry = core.engine.key(&job.spec.queue, &asked.key, core.now);
+    let (key, asked) = (job.dedup_key.as_deref()?, &job.spec.dedup);
+    let entry = core.engine.key(&job.spec.queue, key, core.now);
     let held = entry.filter(|entry| entry.owner == job.key);
     let ttl = held.map_or(asked.ttl, |entry| entry.ttl);
     Some(JobKey {
-        key: asked.key.to_string(),
+        key: key.to_owned(),
         held: held.is_some(),
         holder_id: entry.filter(|entry| entry.owner != job.key).map(|entry| entry.owner_id.to_string()),
         ttl_ms: ttl.map(|ttl| ttl.0),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 fn a_search_in_many_jobs_goes_on_in_steps_and_says_how_far_it_looked() {
     let bench = Bench::new("steps");
     let named = |at: usize| NewJob { name: Arc::from(if at == 24_999 { "last" } else { "other" }), ..spec(None) };
-    let adds = (0..25_000).map(|at| Add { spec: Arc::new(NewJob { dedup: None, ..named(at) }), data: None });
+    let adds = (0..25_000).map(|at| Add::new(named(at)));
     let handle = bench.broker.as_ref().unwrap().handle();
     bench.wait(handle.act(Command::PushBulk { adds: adds.collect() })).unwrap();
     let query = |after: &Value| {

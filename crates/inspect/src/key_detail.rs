@@ -62,13 +62,13 @@ pub fn find_preview(core: &CoreView<'_>, queue: &str, key: &str) -> Option<Relea
 
 fn named_job<'a>(core: &'a CoreView<'_>, queue: &str, id: &str) -> Option<&'a Job> {
     let job = core.engine.job(&JobId::parse(id))?;
-    (job.is_live() && job.spec.custom_id.is_some() && *job.spec.queue == *queue).then_some(job)
+    (job.is_live() && job.has_custom_id && *job.spec.queue == *queue).then_some(job)
 }
 
 fn find_job_id(core: &CoreView<'_>, queue: &str, id: &str) -> Option<KeyDetail> {
     let job = named_job(core, queue, id)?;
     let asked_for =
-        |entry: &&AddEntry| entry.decided().is_some_and(|record| record.spec.custom_id.as_ref() == Some(&job.id));
+        |entry: &&AddEntry| entry.decided().is_some_and(|record| record.add.custom_id.as_ref() == Some(&job.id));
     let looked_at = core.activity.iter().take(LOG_SCAN_MAX);
     let adds: Vec<&AddEntry> = looked_at.filter(asked_for).take(KEY_ADDS_MAX).collect();
     let release = release::of_job_id(core, job);

@@ -15,10 +15,10 @@ fn bench(name: &str) -> Bench {
     let handle = bench.broker.as_ref().unwrap().handle();
     let add = |at: usize, data: u8| {
         let ttl = (!at.is_multiple_of(3)).then_some(Millis(600_000 + at as i64 * 7_919 % 100_000));
-        let asked = DedupRequest { key: format!("key-{at}").into(), ttl, ..*spec(None).dedup.unwrap() };
+        let dedup = DedupRequest { ttl, ..DedupRequest::default() };
         let queue = Arc::from(format!("q{}", at % 3));
-        let spec = NewJob { queue, dedup: Some(Box::new(asked)), ..spec(None) };
-        Add { spec: Arc::new(spec), data: Some(vec![data].into()) }
+        let (dedup_key, data) = (Some(format!("key-{at}").into()), Some(vec![data].into()));
+        Add { dedup_key, data, ..Add::new(NewJob { queue, dedup, ..spec(None) }) }
     };
     let adds = (0..KEYS).map(|at| add(at, 1)).chain((0..KEYS).step_by(100).map(|at| add(at, 2)));
     bench.wait(handle.act(Command::PushBulk { adds: adds.collect() })).unwrap();

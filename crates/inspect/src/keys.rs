@@ -205,7 +205,7 @@ fn state_rank(state: Option<StateName>) -> i64 {
 
 /// What an add of the key does, as its owner asked for it.
 pub fn strategy(owner: Option<&Job>) -> Strategy {
-    owner.and_then(|job| job.spec.dedup.as_deref()).map_or(Strategy::Plain, words::strategy)
+    owner.map_or(Strategy::Plain, |job| words::strategy(&job.spec.dedup))
 }
 
 /// A strategy in the word that filters use.

@@ -38,10 +38,10 @@ pub fn record(core: &CoreView<'_>, job: &Job, data: Option<&[u8]>, result: Optio
     put("maxAttempts", number(i64::from(job.spec.max_attempts)));
     put("stallCount", number(i64::from(job.stall_count)));
     put("progress", job.progress.to_string());
-    if job.spec.custom_id.is_some() {
+    if job.has_custom_id {
         put("customId", quoted(&job.id.to_string()));
     }
-    for option in options(&job.spec) {
+    for option in options(&job.spec, job.dedup_key.as_deref()) {
         if !members.iter().any(|(name, _)| *name == option.name) {
             members.push((option.name, plain(&option.value)));
         }

@@ -13,7 +13,7 @@ fn new() -> NewAdd {
 fn what_is_left_out_means_what_it_means_for_a_client() {
     let add = add(&new(), None).unwrap();
     assert_eq!((&*add.spec.name, add.spec.max_attempts, add.data), ("default", 3, None));
-    assert_eq!((&add.spec.custom_id, &add.spec.dedup, &add.spec.rare), (&None, &None, &None));
+    assert_eq!((&add.custom_id, &add.dedup_key, &add.spec.rare), (&None, &None, &None));
 }
 
 #[test]
@@ -29,8 +29,9 @@ fn options_arrive() {
         ..new()
     };
     let add = add(&asked, Some(&parse("{\"n\": 9007199254740993}", None).unwrap())).unwrap();
-    let dedup = add.spec.dedup.as_deref().unwrap();
-    assert_eq!((&*dedup.key, dedup.ttl, dedup.extend, dedup.replace), ("k", Some(Millis(60_000)), true, false));
+    let dedup = &add.spec.dedup;
+    assert_eq!(add.dedup_key.as_deref(), Some("k"));
+    assert_eq!((dedup.ttl, dedup.extend, dedup.replace), (Some(Millis(60_000)), true, false));
     assert_eq!((add.spec.priority, add.spec.delay), (-5, Millis(10)));
     assert_eq!(add.spec.backoff, Backoff { delay: Millis(5), fixed: true, as_object: true });
     assert_eq!(line(&add.data.unwrap(), 100), "{\"n\": 9007199254740993}");
@@ -39,8 +40,9 @@ fn options_arrive() {
 #[test]
 fn the_key_can_be_the_hash_of_the_data() {
     let asked = NewAdd { dedup_hash: true, ..new() };
-    let key = |text: &str| add(&asked, Some(&parse(text, None).unwrap())).unwrap().spec.dedup.clone().unwrap();
-    assert!(key("{\"a\": 1}").from_hash);
+    let hashed = |text: &str| add(&asked, Some(&parse(text, None).unwrap())).unwrap();
+    let key = |text: &str| hashed(text).dedup_key;
+    assert!(hashed("1").spec.dedup.from_hash);
     assert_eq!(key("{\"a\": 1, \"b\": 2}"), key("{\"b\": 2, \"a\": 1}"), "the order of members is no difference");
     assert_ne!(key("1"), key("2"));
 }

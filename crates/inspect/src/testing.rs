@@ -3,7 +3,7 @@
 use crate::Inspector;
 use crate::view::Failure;
 use onceover_broker::{Broker, BrokerConfig, DataPlace};
-use onceover_engine::command::{Command, DedupRequest, NewJob, Pull, StateName};
+use onceover_engine::command::{Add, Command, DedupRequest, NewJob, Pull, StateName};
 use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeyEntry, KeyTally, OwnerSeen};
 use onceover_engine::effects::{AddRecord, Decision, Facts};
 use onceover_engine::names::{ConnId, EntryId, JobId, JobKey, Origin, QueueId};
@@ -26,10 +26,15 @@ pub fn new_id() -> JobId {
     JobId::parse("0192f0c1-1111-7222-8333-444400d4e5f6")
 }
 
-/// A job of queue `q` with the key `k`.
+/// A job of queue `q`.
 pub fn spec(ttl: Option<i64>) -> NewJob {
-    let dedup = DedupRequest { ttl: ttl.map(Millis), ..DedupRequest::new("k") };
-    NewJob { dedup: Some(Box::new(dedup)), ..NewJob::new("q", "job") }
+    let dedup = DedupRequest { ttl: ttl.map(Millis), ..DedupRequest::default() };
+    NewJob { dedup, ..NewJob::new("q", "job") }
+}
+
+/// The add of a job of queue `q` with the key `k`.
+pub fn keyed(ttl: Option<i64>) -> Add {
+    Add { dedup_key: Some(Arc::from("k")), ..Add::new(spec(ttl)) }
 }
 
 /// The key `k`, held by the old owner with so much left.
@@ -79,8 +84,7 @@ pub fn record(decision: Decision) -> AddRecord {
     AddRecord {
         at: NOW,
         origin: Origin::Client { conn: ConnId(1), request: 1 },
-        spec: Arc::new(spec(Some(60_000))),
-        data: None,
+        add: keyed(Some(60_000)),
         bulk: None,
         replay_of: None,
         decision,

@@ -163,29 +163,29 @@ impl Ledger {
     /// # Panics
     /// The window says otherwise.
     pub fn quiet_add(&mut self, add: &Add, added: &Added, now: Timestamp) {
-        let dedup = add.spec.dedup.as_deref().expect("quiet adds have a key");
-        let ttl = dedup.ttl.expect("quiet keys have a window");
-        let known = self.windows.get(&dedup.key).cloned();
+        let key = add.dedup_key.as_ref().expect("quiet adds have a key");
+        let ttl = add.spec.dedup.ttl.expect("quiet keys have a window");
+        let known = self.windows.get(key).cloned();
         let opened = Window { owner: added.id.clone(), until: now.plus(ttl), durable: add.spec.durable };
         match (known, added.duplicate.is_some()) {
             (Some(Some(window)), repeat) => {
                 self.repeats_checked += 1;
-                assert!(repeat, "{} is a new job at {now:?} in {window:?} of {}", added.id, dedup.key);
-                assert_eq!(added.id, window.owner, "the window of {} has one owner", dedup.key);
+                assert!(repeat, "{} is a new job at {now:?} in {window:?} of {}", added.id, key);
+                assert_eq!(added.id, window.owner, "the window of {} has one owner", key);
             }
             (None, repeat) => {
-                assert!(!repeat, "{} at {now:?} was returned for {}, whose window has ended", added.id, dedup.key);
-                self.windows.insert(dedup.key.clone(), Some(opened));
+                assert!(!repeat, "{} at {now:?} was returned for {}, whose window has ended", added.id, key);
+                self.windows.insert(key.clone(), Some(opened));
             }
             (Some(None), true) => {}
-            (Some(None), false) => drop(self.windows.insert(dedup.key.clone(), Some(opened))),
+            (Some(None), false) => drop(self.windows.insert(key.clone(), Some(opened))),
         }
     }
 
     /// The answer to a plain add to the quiet queue was lost.
     pub fn quiet_doubt(&mut self, add: &Add, now: Timestamp) {
-        let dedup = add.spec.dedup.as_deref().expect("quiet adds have a key");
-        let window = self.windows.entry(dedup.key.clone()).or_insert(None);
+        let key = add.dedup_key.as_ref().expect("quiet adds have a key");
+        let window = self.windows.entry(key.clone()).or_insert(None);
         // In an open window the lost answer can only have been a repeat.
         if window.as_ref().is_some_and(|window| window.until.is_due(now)) {
             *window = None;

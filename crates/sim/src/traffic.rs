@@ -94,26 +94,27 @@ impl Habits {
         let at = random.below(QUIET_KEYS.len());
         let (key, durable) = (QUIET_KEYS[at], at >= 2);
         let ttl = Some(Millis(random.pick(&[400, 5_000, 120_000])));
-        let dedup = DedupRequest { ttl, ..DedupRequest::new(key) };
         let mut spec = NewJob::new(QUIET, "n");
-        (spec.dedup, spec.durable, spec.remove_on_complete) = (Some(Box::new(dedup)), durable, random.chance(50));
-        Command::Push { add: with_data(random, spec), replay_of: None }
+        (spec.dedup.ttl, spec.durable, spec.remove_on_complete) = (ttl, durable, random.chance(50));
+        let add = Add { dedup_key: Some(key.into()), data: Some(data(random)), ..Add::new(spec) };
+        Command::Push { add, replay_of: None }
     }
 
     fn add(&self, random: &mut Random) -> Add {
         let mut spec = NewJob::new(queue(random), "n");
+        let mut dedup_key = None;
         if random.chance(self.with_key) {
             let ttl = random.chance(self.with_ttl).then(|| Millis(random.pick(&[0, 300, 5_000, 3_600_000])));
-            spec.dedup = Some(Box::new(DedupRequest {
-                key: self.key(random),
+            dedup_key = Some(self.key(random));
+            spec.dedup = DedupRequest {
                 from_hash: false,
                 ttl,
                 extend: random.chance(self.extend),
                 replace: random.chance(self.replace),
                 keep_last: random.chance(self.keep_last),
-            }));
+            };
         }
-        spec.custom_id = random.chance(self.with_id).then(|| self.id(random));
+        let custom_id = random.chance(self.with_id).then(|| self.id(random));
         spec.priority = random.pick(&[0, 0, 0, 5, -1]);
         spec.delay = Millis(if random.chance(self.delayed) { random.pick(&[1, 500, 20_000]) } else { 0 });
         spec.max_attempts = random.pick(&[1, 2, 3]);
@@ -127,7 +128,7 @@ impl Habits {
         if !depends_on.is_empty() || timeout.is_some() || ttl.is_some() {
             spec.rare = Some(Box::new(RareOptions { depends_on, timeout, ttl, ..RareOptions::default() }));
         }
-        with_data(random, spec)
+        Add { custom_id, dedup_key, data: Some(data(random)), ..Add::new(spec) }
     }
 
     fn pull(&self, random: &mut Random) -> Pull {
@@ -177,10 +178,6 @@ impl Habits {
 
 fn queue(random: &mut Random) -> Arc<str> {
     random.pick(&QUEUES).into()
-}
-
-fn with_data(random: &mut Random, spec: NewJob) -> Add {
-    Add { spec: Arc::new(spec), data: Some(data(random)) }
 }
 
 /// A small MessagePack integer.

@@ -91,9 +91,8 @@ fn a_later_row_replaces_what_can_change() {
     on_each_store(|store| {
         let mut job = plain_job(1);
         commit(store, vec![fresh(&job)]).unwrap();
-        let full = full_job(1);
-        let asked = job.clone();
-        job = Job { id: asked.id, spec: asked.spec, created_at: asked.created_at, ..full };
+        let Job { id, spec, dedup_key, has_custom_id, created_at, .. } = job;
+        job = Job { id, spec, dedup_key, has_custom_id, created_at, ..full_job(1) };
         job.delivery = Some(Box::new(Delivery {
             number: 1,
             conn: None,
@@ -217,7 +216,7 @@ fn what_changed_in_an_engine_is_written_once() {
     store.commit(&engine, true).unwrap();
     assert_eq!(disk.commits().all, 0, "nothing has changed");
 
-    let add = Add { spec: plain_job(1).spec, data: Some(bytes("payload")) };
+    let add = Add { data: Some(bytes("payload")), ..Add::new(plain_job(1).spec) };
     let push = Command::Push { add, replay_of: None };
     engine.handle(Timestamp(5), Origin::Internal, push, &mut Effects::default());
     store.commit(&engine, true).unwrap();

@@ -16,7 +16,7 @@ use onceover_engine::time::{Millis, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -24,7 +24,8 @@ use std::sync::Arc;
 /// that it is there.
 const JOBS: &str = "
 SELECT generation, id, queue, state, priority, lifo, created_at_ms, run_at_ms, started_at_ms, completed_at_ms,
-    last_heartbeat_at_ms, failed_attempts, stalls, progress, payload_fingerprint, spec, extra,
+    last_heartbeat_at_ms, failed_attempts, stalls, progress, payload_fingerprint, spec, has_custom_id, dedup_key,
+    extra,
     payloads.generation IS NOT NULL AS has_payload,
     CASE WHEN state IN ('completed', 'failed') AND spec NOT LIKE '%\"repeat\"%' THEN NULL ELSE payload END AS payload,
     results.generation IS NOT NULL AS has_result
@@ -50,9 +51,10 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
     let failed = |cause| StoreError::from_sqlite(READ, file, cause);
     let moment = conn.transaction().map_err(failed)?;
     let mut names = Names::default();
+    let mut specs = Specs::default();
     let mut faults = Vec::new();
     let snapshot = Snapshot {
-        jobs: rows(&moment, file, "jobs", JOBS, &mut faults, |cells| job(cells, &mut names))?,
+        jobs: rows(&moment, file, "jobs", JOBS, &mut faults, |cells| job(cells, &mut names, &mut specs))?,
         keys: rows(&moment, file, "dedup_keys", KEYS, &mut faults, |cells| key(cells, &mut names))?,
         queues: rows(&moment, file, "queues", QUEUES, &mut faults, |cells| queue(cells, &mut names))?,
         reserved: reserved(&moment, file)?,
@@ -89,10 +91,10 @@ fn rows<T>(
     Ok(out)
 }
 
-fn job(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<JobRow, String> {
+fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Result<JobRow, String> {
     let key = JobKey(cells.number("generation")?);
     let id = cells.id("id")?;
-    let queue = names.shared(cells.take("queue")?);
+    let queue = names.shared(cells.text("queue")?);
     let state = cells.state()?;
     let mut job = Job {
         key,
@@ -111,7 +113,9 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<JobRow, String> {
         stall_count: cells.take("stalls")?,
         progress: cells.take("progress")?,
         fingerprint: cells.take::<i64>("payload_fingerprint")?.cast_unsigned(),
-        spec: cells.spec(&queue)?,
+        spec: cells.spec(&queue, specs)?,
+        has_custom_id: cells.take("has_custom_id")?,
+        dedup_key: cells.take("dedup_key")?,
         extra: cells.json::<Option<Extra>>("extra")?.unwrap_or_default(),
         data: Blob::Absent,
         result: Blob::Absent,
@@ -130,7 +134,7 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<JobRow, String> {
 
 fn key(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<KeyRow, String> {
     let entry = EntryId(cells.number("entry")?);
-    let queue = names.shared(cells.take("queue")?);
+    let queue = names.shared(cells.text("queue")?);
     let entry = KeyEntry {
         entry,
         queue: QueueId(0),
@@ -147,7 +151,7 @@ fn key(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<KeyRow, String> {
 }
 
 fn queue(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<(Arc<str>, QueueSettings), String> {
-    let name = names.shared(cells.take("name")?);
+    let name = names.shared(cells.text("name")?);
     let paused = cells.take("paused")?;
     let stall = StallConfig {
         enabled: cells.take("stall_detection")?,
@@ -181,12 +185,40 @@ struct Names {
 }
 
 impl Names {
-    fn shared(&mut self, name: Arc<str>) -> Arc<str> {
-        if let Some(known) = self.known.get(&name) {
+    fn shared(&mut self, name: &str) -> Arc<str> {
+        if let Some(known) = self.known.get(name) {
             return known.clone();
         }
+        let name: Arc<str> = Arc::from(name);
         self.known.insert(name.clone());
         name
+    }
+}
+
+/// Most kinds of requests that are remembered while rows are read.
+const SPECS_MAX: usize = 4_096;
+
+/// Requests by their text: most jobs of a queue have the same one, and it is read once.
+#[derive(Default)]
+struct Specs {
+    known: HashMap<String, Arc<NewJob>>,
+}
+
+impl Specs {
+    fn read(&mut self, text: &str, queue: &Arc<str>) -> serde_json::Result<Arc<NewJob>> {
+        if let Some(known) = self.known.get(text) {
+            return Ok(Arc::clone(known));
+        }
+        let mut spec: NewJob = serde_json::from_str(text)?;
+        if spec.queue == *queue {
+            spec.queue = Arc::clone(queue);
+        }
+        let spec = Arc::new(spec);
+        if self.known.len() == SPECS_MAX {
+            self.known.clear();
+        }
+        self.known.insert(text.to_owned(), Arc::clone(&spec));
+        Ok(spec)
     }
 }
 
@@ -196,7 +228,7 @@ struct Cells<'row, 'stmt> {
     next: usize,
 }
 
-impl Cells<'_, '_> {
+impl<'row> Cells<'row, '_> {
     /// What names the row: its first column.
     fn row_name(&self) -> String {
         self.row.get::<_, i64>(0).map(|id| id.to_string()).or_else(|_| self.row.get(0)).unwrap_or_default()
@@ -212,6 +244,13 @@ impl Cells<'_, '_> {
         self.row.get(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))
     }
 
+    /// Text that is looked at where SQLite has it.
+    fn text(&mut self, column: &'static str) -> Result<&'row str, String> {
+        self.next += 1;
+        let value = self.row.get_ref(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))?;
+        value.as_str().map_err(|cause| format!("column {column}: {cause}"))
+    }
+
     fn number(&mut self, column: &'static str) -> Result<u64, String> {
         let found: i64 = self.take(column)?;
         u64::try_from(found).map_err(|_| format!("column {column}: {found} is negative"))
@@ -222,12 +261,12 @@ impl Cells<'_, '_> {
     }
 
     fn id(&mut self, column: &'static str) -> Result<JobId, String> {
-        self.take::<Arc<str>>(column).map(|text| JobId::parse(&text))
+        self.text(column).map(JobId::parse)
     }
 
     fn state(&mut self) -> Result<JobState, String> {
-        let text: Arc<str> = self.take("state")?;
-        let known = STATES.into_iter().find(|state| state_text(*state) == &*text);
+        let text = self.text("state")?;
+        let known = STATES.into_iter().find(|state| state_text(*state) == text);
         known.ok_or_else(|| format!("column state: no state is called '{text}'"))
     }
 
@@ -237,13 +276,13 @@ impl Cells<'_, '_> {
         serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(|cause| format!("column {column}: {cause}"))
     }
 
-    fn spec(&mut self, queue: &Arc<str>) -> Result<Arc<NewJob>, String> {
-        let mut spec: NewJob = self.json("spec")?;
+    fn spec(&mut self, queue: &Arc<str>, specs: &mut Specs) -> Result<Arc<NewJob>, String> {
+        let text = self.text("spec")?;
+        let spec = specs.read(text, queue).map_err(|cause| format!("column spec: {cause}"))?;
         if spec.queue != *queue {
             return Err(format!("columns queue and spec: they name two queues, '{queue}' and '{}'", spec.queue));
         }
-        spec.queue = queue.clone();
-        Ok(Arc::new(spec))
+        Ok(spec)
     }
 }
 

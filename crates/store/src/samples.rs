@@ -1,10 +1,10 @@
 //! Rows and folders for tests.
 
 use onceover_engine::change::{Change, QueueSettings};
-use onceover_engine::command::{Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
+use onceover_engine::command::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
 use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
 use onceover_engine::job::{
-    Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, StoredNext, TimelineEntry,
+    Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, TimelineEntry,
 };
 use onceover_engine::names::{EntryId, JobId, JobKey, LockToken, QueueId};
 use onceover_engine::reply::StallConfig;
@@ -60,6 +60,8 @@ pub(crate) fn plain_job(key: u64) -> Job {
         id: JobId::parse(&format!("0198c0de-0000-7000-8000-{key:012x}")),
         queue: QueueId(0),
         spec: Arc::new(spec),
+        dedup_key: None,
+        has_custom_id: false,
         state: JobState::Queued,
         ready: false,
         data: Blob::Here(bytes("payload")),
@@ -85,15 +87,7 @@ pub(crate) fn full_job(key: u64) -> Job {
     let plain = plain_job(key);
     let follower = Arc::clone(&plain.spec);
     let spec = NewJob {
-        custom_id: Some(JobId::parse("order 7\0'\u{1f980}")),
-        dedup: Some(Box::new(DedupRequest {
-            key: Arc::from("k\"1"),
-            from_hash: true,
-            ttl: Some(Millis(0)),
-            extend: true,
-            replace: true,
-            keep_last: true,
-        })),
+        dedup: DedupRequest { from_hash: true, ttl: Some(Millis(0)), extend: true, replace: true, keep_last: true },
         priority: -1_000_000,
         delay: Millis(5),
         max_attempts: 1000,
@@ -108,6 +102,8 @@ pub(crate) fn full_job(key: u64) -> Job {
     Job {
         id: JobId::parse("order 7\0'\u{1f980}"),
         spec: Arc::new(spec),
+        dedup_key: Some(Arc::from("k\"1")),
+        has_custom_id: true,
         state: JobState::Failed,
         data: Blob::Here(bytes("\0\u{1}")),
         fingerprint: 1 << 63 | key,
@@ -172,7 +168,12 @@ fn full_extra(follower: Arc<NewJob>) -> Extra {
         }],
         unresolved: vec![JobId::parse("a")],
         parked_by_worker: true,
-        stored_next: Some(StoredNext { spec: follower, data: Some(bytes("next")) }),
+        stored_next: Some(Box::new(Add {
+            custom_id: Some(JobId::parse("next")),
+            dedup_key: Some(Arc::from("k\"1")),
+            data: Some(bytes("next")),
+            ..Add::new(follower)
+        })),
         next_run: Some(JobKey(7)),
         logs: vec![LogLine { at: Timestamp(8), level: "info".into(), message: "m".into() }],
         late_token: Some(LockToken(1)),

@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -102,6 +102,36 @@ CREATE TABLE set_aside (                    -- rows that could not be read, for 
 );
 ";
 
+/// What differs from one job to the next leaves the request, so that all jobs of a kind have the same one.
+const FORMAT_3: &str = "
+ALTER TABLE jobs ADD COLUMN has_custom_id INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE jobs ADD COLUMN dedup_key TEXT; -- the key it asked for, whether or not it owns it
+UPDATE jobs SET has_custom_id = json_extract(spec, '$.custom_id') IS NOT NULL, dedup_key = json_extract(spec, '$.dedup.key'),
+    spec = json_remove(spec, '$.custom_id', '$.dedup.key');
+UPDATE jobs SET extra = json_remove(
+        json_set(extra, '$.rare.stored_next.custom_id', json_extract(extra, '$.rare.stored_next.spec.custom_id'),
+            '$.rare.stored_next.dedup_key', json_extract(extra, '$.rare.stored_next.spec.dedup.key')),
+        '$.rare.stored_next.spec.custom_id', '$.rare.stored_next.spec.dedup.key')
+WHERE json_extract(extra, '$.rare.stored_next') IS NOT NULL;
+DROP VIEW job_overview;
+CREATE VIEW job_overview AS                 -- for people: jobs in the words of the window
+SELECT generation, id, queue, json_extract(spec, '$.name') AS name,
+    CASE
+        WHEN state = 'queued' AND run_at_ms > (julianday('now') - 2440587.5) * 86400000 THEN 'delayed'
+        WHEN state = 'queued' AND priority > 0 THEN 'prioritized'
+        WHEN state = 'queued' THEN 'waiting'
+        WHEN state = 'blocked' THEN 'waiting-children'
+        ELSE state
+    END AS state,
+    dedup_key AS asked_key,
+    (SELECT count(*) FROM payloads WHERE payloads.generation = jobs.generation) AS has_payload,
+    priority, failed_attempts, json_extract(spec, '$.max_attempts') AS attempts_max,
+    datetime(created_at_ms / 1000, 'unixepoch') AS created_at, datetime(run_at_ms / 1000, 'unixepoch') AS run_at,
+    datetime(started_at_ms / 1000, 'unixepoch') AS started_at, datetime(completed_at_ms / 1000, 'unixepoch') AS completed_at,
+    json_extract(extra, '$.rare.failure.error') AS failed_with
+FROM jobs;
+";
+
 /// The format of an open file; 0 when it has no tables yet.
 pub(crate) fn format(conn: &Connection, file: &Path) -> Result<u32, StoreError> {
     let read = conn.query_row("PRAGMA user_version", [], |row| row.get::<_, i64>(0));
@@ -138,3 +168,7 @@ fn take_step(conn: &mut Connection, step: &str, format: u32) -> Result<(), rusql
     step_taken.pragma_update(None, "user_version", format)?;
     step_taken.commit()
 }
+
+#[cfg(test)]
+#[path = "schema_tests.rs"]
+mod schema_tests;

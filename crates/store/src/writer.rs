@@ -19,8 +19,8 @@ pub(crate) const RESERVED: &str = "numbers_reserved_below";
 
 const INSERT_JOB: &str = "
 INSERT INTO jobs (generation, state, priority, lifo, run_at_ms, started_at_ms, completed_at_ms, last_heartbeat_at_ms,
-    failed_attempts, stalls, progress, payload_fingerprint, extra, id, queue, created_at_ms, spec)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)";
+    failed_attempts, stalls, progress, payload_fingerprint, extra, id, queue, created_at_ms, spec, has_custom_id, dedup_key)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
 
 const UPDATE_JOB: &str = "
 UPDATE jobs SET state = ?2, priority = ?3, lifo = ?4, run_at_ms = ?5, started_at_ms = ?6, completed_at_ms = ?7,
@@ -123,6 +123,8 @@ impl Writer<'_> {
             queue,
             job.created_at.0,
             spec,
+            job.has_custom_id,
+            job.dedup_key.as_deref(),
         ];
         execute(self.conn, self.file, INSERT_JOB, values).map(drop)
     }
@@ -235,6 +237,8 @@ impl HotJob {
             id: _,
             queue: _,
             spec: _,
+            dedup_key: _,
+            has_custom_id: _,
             state,
             ready: _, // Follows from `run_at`.
             data: _,

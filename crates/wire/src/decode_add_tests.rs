@@ -6,6 +6,7 @@ use onceover_engine::command::{Add, Backoff, Command, DedupRequest, NewJob, Rare
 use onceover_engine::names::JobId;
 use onceover_engine::time::{Millis, Timestamp};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// A PUSH to queue `q` with these further fields.
 fn push(fields: &Json) -> Json {
@@ -35,8 +36,7 @@ fn defaults_are_those_of_the_protocol() {
     let expected = NewJob {
         queue: "q".into(),
         name: "n".into(),
-        custom_id: None,
-        dedup: None,
+        dedup: DedupRequest::default(),
         priority: 0,
         delay: Millis(0),
         max_attempts: 3,
@@ -47,8 +47,7 @@ fn defaults_are_those_of_the_protocol() {
         durable: false,
         rare: None,
     };
-    assert_eq!(*add.spec, expected);
-    assert_eq!(add.data, None);
+    assert_eq!(add, Add::new(expected));
 }
 
 #[test]
@@ -92,11 +91,12 @@ fn nil_and_undefined_are_absent() {
 
 #[test]
 fn options_are_taken_over() {
-    let spec = spec(&json!({
+    let add = add(&json!({
         "jobId": "id-1", "priority": 7, "delay": 1500.9, "maxAttempts": 5, "lifo": 1, "removeOnComplete": {"count": 5},
         "removeOnFail": true, "durable": "yes",
     }));
-    assert_eq!(spec.custom_id, Some(JobId::parse("id-1")));
+    let spec = &add.spec;
+    assert_eq!(add.custom_id, Some(JobId::parse("id-1")));
     assert_eq!((spec.priority, spec.delay, spec.max_attempts), (7, Millis(1500), 5));
     assert!(spec.lifo && spec.remove_on_complete && spec.remove_on_fail && spec.durable);
     let rare = rare(&json!({
@@ -199,15 +199,12 @@ fn names_are_counted_in_utf16_units() {
 
 #[test]
 fn keys_and_their_strategies_are_taken_over() {
-    let request = |fields: Json| spec(&fields).dedup.map(|dedup| *dedup);
-    let plain = |key: &str| DedupRequest {
-        key: key.into(),
-        from_hash: false,
-        ttl: None,
-        extend: false,
-        replace: false,
-        keep_last: false,
+    let request = |fields: Json| {
+        let add = add(&fields);
+        add.dedup_key.map(|key| (key, add.spec.dedup.clone()))
     };
+    let with = |key: &str, dedup| (Arc::<str>::from(key), dedup);
+    let plain = |key| with(key, DedupRequest::default());
     assert_eq!(request(json!({"uniqueKey": "k"})), Some(plain("k")));
     assert_eq!(request(json!({"uniqueKey": 5})), Some(plain("5")));
     assert_eq!(request(json!({"uniqueKey": 5_000_000_000_f64})), Some(plain("5000000000")));
@@ -219,19 +216,19 @@ fn keys_and_their_strategies_are_taken_over() {
     let dedup = json!({"ttl": 60_000.9, "extend": undefined, "replace": undefined, "other": 1});
     assert_eq!(
         request(json!({"uniqueKey": "k", "dedup": dedup})),
-        Some(DedupRequest { ttl: Some(Millis(60_000)), ..plain("k") })
+        Some(with("k", DedupRequest { ttl: Some(Millis(60_000)), ..DedupRequest::default() }))
     );
     let dedup = json!({"ttl": 0, "extend": true, "replace": true, "keepLastIfActive": true});
-    let all = DedupRequest { ttl: Some(Millis(0)), extend: true, replace: true, keep_last: true, ..plain("k") };
-    assert_eq!(request(json!({"uniqueKey": "k", "dedup": dedup})), Some(all));
+    let all = DedupRequest { ttl: Some(Millis(0)), extend: true, replace: true, keep_last: true, from_hash: false };
+    assert_eq!(request(json!({"uniqueKey": "k", "dedup": dedup})), Some(with("k", all)));
 }
 
 #[test]
 fn the_payload_can_be_the_key() {
     let key = |fields: Json| {
-        let dedup = spec(&fields).dedup.unwrap();
-        assert!(dedup.from_hash);
-        dedup.key.to_string()
+        let add = add(&fields);
+        assert!(add.spec.dedup.from_hash);
+        add.dedup_key.unwrap().to_string()
     };
     let expected = "a3424541d61275908fee2830bc2ebdbad4c40bf901690794e85f521eadb631df";
     assert_eq!(key(json!({"data": {"userId": 42}, "dedup": {"hash": true}})), expected);
@@ -348,7 +345,7 @@ fn batches_are_checked_as_a_whole() {
         panic!("a batch")
     };
     assert_eq!(adds.len(), 2);
-    assert_eq!(adds[0].spec.custom_id, Some(JobId::parse("c")));
+    assert_eq!(adds[0].custom_id, Some(JobId::parse("c")));
     assert_eq!((&*adds[1].spec.name, adds[1].data.as_deref()), ("n", Some(&[1][..])));
     assert_eq!(command(&bulk(json!([]))), Command::PushBulk { adds: vec![] });
     for (jobs, text) in [

@@ -27,8 +27,7 @@ fn the_worked_example_is_read() {
     };
     assert_eq!((&*add.spec.queue, &*add.spec.name), ("emails", "send"));
     assert_eq!(add.data.as_deref(), Some(&hex("81a2746fa56140622e63")[..]));
-    let dedup = add.spec.dedup.as_deref().unwrap();
-    assert_eq!((&*dedup.key, dedup.ttl.map(|ttl| ttl.0)), ("k1", Some(60_000)));
+    assert_eq!((add.dedup_key.as_deref(), add.spec.dedup.ttl.map(|ttl| ttl.0)), (Some("k1"), Some(60_000)));
 }
 
 #[test]

@@ -29,6 +29,8 @@ fn record(spec: NewJob) -> JobRecord {
         id: JobId::parse("01a22a99-ec97-773e-ad45-81e56b25646a"),
         queue: QueueId(0),
         spec: Arc::new(spec),
+        dedup_key: None,
+        has_custom_id: false,
         state: JobState::Queued,
         ready: true,
         data: Blob::Here(pack(&json!({"a": 1})).into()),
@@ -102,24 +104,19 @@ fn options_show_in_the_record() {
         repeat: Some(Repeat { every: Millis(9), limit: Some(2), count: 1 }),
         ..RareOptions::default()
     };
-    let dedup = DedupRequest {
-        key: "k".into(),
-        from_hash: false,
-        ttl: Some(Millis(60_000)),
-        extend: true,
-        replace: true,
-        keep_last: false,
-    };
+    let dedup =
+        DedupRequest { from_hash: false, ttl: Some(Millis(60_000)), extend: true, replace: true, keep_last: false };
     let spec = NewJob {
-        custom_id: Some(JobId::parse("own")),
-        dedup: Some(Box::new(dedup)),
+        dedup,
         backoff: Backoff { delay: Millis(7), fixed: true, as_object: true },
         remove_on_complete: true,
         durable: true,
         rare: Some(Box::new(rare)),
         ..spec()
     };
-    let job = &pulled(record(spec))["job"];
+    let mut record = record(spec);
+    (record.job.id, record.job.has_custom_id, record.job.dedup_key) = (JobId::parse("own"), true, Some("k".into()));
+    let job = &pulled(record)["job"];
     let expected = json!({
         "dependsOn": ["d"], "parentId": "p", "childrenIds": ["c"], "tags": ["t"], "timeout": 1, "ttl": 31_536_000_000.0,
         "stallTimeout": 3, "stackTraceLimit": 0, "keepLogs": 5, "sizeLimit": 0.5, "debounceId": "b", "debounceTtl": 6,

@@ -99,16 +99,17 @@ impl Stage {
 
     fn add(&self, spec: &Spec) -> Add {
         let step = &spec.step;
-        let dedup = step.key.map(|key| {
-            Box::new(DedupRequest {
-                key: KEY_TEXTS[usize::from(key)].clone(),
+        let dedup_key = step.key.map(|key| KEY_TEXTS[usize::from(key)].clone());
+        let dedup = match dedup_key {
+            Some(_) => DedupRequest {
                 from_hash: false,
                 ttl: step.ttl.map(Millis),
                 extend: step.extend,
                 replace: step.replace,
                 keep_last: step.keep,
-            })
-        });
+            },
+            None => DedupRequest::default(),
+        };
         let has_rare =
             !spec.after.is_empty() || step.job_ttl.is_some() || step.timeout.is_some() || step.repeat.is_some();
         let rare = has_rare.then(|| {
@@ -124,7 +125,6 @@ impl Stage {
         let new = NewJob {
             queue: queue_text(step.queue),
             name: Arc::from(step.label.to_string()),
-            custom_id: spec.id.map(|id| self.job_id(id)),
             dedup,
             priority: step.priority,
             delay: Millis(step.delay),
@@ -136,7 +136,8 @@ impl Stage {
             durable: false,
             rare,
         };
-        Add { spec: Arc::new(new), data: Some(Payload::from(step.label.to_le_bytes())) }
+        let custom_id = spec.id.map(|id| self.job_id(id));
+        Add { spec: Arc::new(new), custom_id, dedup_key, data: Some(Payload::from(step.label.to_le_bytes())) }
     }
 
     /// The claim's job and token, for both sides.

@@ -117,11 +117,11 @@ impl Lane {
     pub fn add(&mut self, now: Timestamp, v: u32, queue: &str, key: &str) {
         let data = data_of(v);
         self.record.know_version(&data, v);
-        let spec = Arc::new(job(&self.spec, queue, key, &data));
+        let add = job(&self.spec, queue, key, data);
         if !self.queues.iter().any(|known| **known == *queue) {
-            self.queues.push(spec.queue.clone());
+            self.queues.push(add.spec.queue.clone());
         }
-        self.handle(now, Command::Push { add: Add { spec, data: Some(data) }, replay_of: None });
+        self.handle(now, Command::Push { add, replay_of: None });
         self.settle(now);
     }
 
@@ -282,24 +282,25 @@ fn data_of(v: u32) -> Payload {
     Payload::from(payload::parse(&format!("{{\"v\": {v}}}"), None).expect("a number in an object is JSON"))
 }
 
-fn job(lane: &LaneSpec, queue: &str, key: &str, data: &Payload) -> NewJob {
-    NewJob {
-        custom_id: (lane.strategy == LaneStrategy::JobId).then(|| JobId::parse(key)),
-        dedup: lane.strategy.has_key().then(|| Box::new(dedup(lane, key, data))),
+fn job(lane: &LaneSpec, queue: &str, key: &str, data: Payload) -> Add {
+    let strategy = lane.strategy;
+    let custom_id = (strategy == LaneStrategy::JobId).then(|| JobId::parse(key));
+    let hash = if strategy == LaneStrategy::Hash { canonical_hash(&data).ok() } else { None };
+    let dedup_key = strategy.has_key().then(|| Arc::from(hash.as_deref().unwrap_or(key)));
+    let spec = NewJob {
+        dedup: if strategy.has_key() { dedup(lane) } else { DedupRequest::default() },
         delay: Millis(i64::from(lane.delay_ms)),
         max_attempts: ATTEMPTS,
         backoff: Backoff { delay: Millis(BACKOFF_MS), fixed: true, as_object: true },
         ..NewJob::new(queue, "job")
-    }
+    };
+    Add { spec: spec.into(), custom_id, dedup_key, data: Some(data) }
 }
 
-fn dedup(lane: &LaneSpec, key: &str, data: &Payload) -> DedupRequest {
+fn dedup(lane: &LaneSpec) -> DedupRequest {
     let strategy = lane.strategy;
-    let from_hash = strategy == LaneStrategy::Hash;
-    let hash = from_hash.then(|| canonical_hash(data).ok()).flatten();
     DedupRequest {
-        key: Arc::from(hash.as_deref().unwrap_or(key)),
-        from_hash,
+        from_hash: strategy == LaneStrategy::Hash,
         ttl: lane.ttl_ms.map(|ttl| Millis(i64::from(ttl))),
         extend: matches!(strategy, LaneStrategy::Extend | LaneStrategy::ExtendReplace),
         replace: matches!(strategy, LaneStrategy::Replace | LaneStrategy::ExtendReplace),

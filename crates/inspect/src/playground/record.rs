@@ -152,7 +152,7 @@ impl Record {
 
     /// An add that was decided.
     pub fn add(&mut self, record: &AddRecord) {
-        let v = record.data.as_ref().and_then(|data| self.versions.get(data)).copied().unwrap_or(0);
+        let v = record.add.data.as_ref().and_then(|data| self.versions.get(data)).copied().unwrap_or(0);
         let decision = words::decision(record.decision.code);
         let follows = record.origin == Origin::Internal;
         let sentence = explain::sentence(record);
@@ -163,8 +163,13 @@ impl Record {
         if let (Some(key), Some(id)) = (record.decision.job_key, &record.decision.job)
             && !words::is_collapsed(record.decision.code)
         {
-            let view =
-                LaneJob { id: id.to_string(), v, queue: record.spec.queue.to_string(), spans: Vec::new(), end: None };
+            let view = LaneJob {
+                id: id.to_string(),
+                v,
+                queue: record.add.spec.queue.to_string(),
+                spans: Vec::new(),
+                end: None,
+            };
             self.jobs.push(Tracked { key, delivery: None, view });
         }
         self.line(record.at, Some(words::chip(decision)), why.clone());
@@ -181,9 +186,8 @@ impl Record {
     }
 
     fn note_name(&mut self, record: &AddRecord) {
-        let key = record.spec.dedup.as_ref().map(|dedup| dedup.key.clone());
-        let name = match (key, &record.spec.custom_id) {
-            (Some(key), _) => Name::Key { queue: record.spec.queue.clone(), key },
+        let name = match (&record.add.dedup_key, &record.add.custom_id) {
+            (Some(key), _) => Name::Key { queue: record.add.spec.queue.clone(), key: key.clone() },
             (None, Some(id)) => Name::Id(id.clone()),
             (None, None) => return,
         };

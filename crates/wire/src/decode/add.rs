@@ -79,11 +79,11 @@ fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints)
         repeat::check_alone(&rare, custom_id.is_some())?;
     }
     refuse_parent_link(fields)?;
+    let (dedup_key, dedup) = dedup(fields, data.as_deref())?;
     let spec = NewJob {
         queue: queue.clone(),
         name,
-        custom_id,
-        dedup: dedup(fields, data.as_deref())?,
+        dedup,
         priority,
         delay,
         max_attempts: max_attempts as u32,
@@ -94,7 +94,7 @@ fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints)
         durable: fields.truthy("durable"),
         rare: (rare != RareOptions::default()).then(|| Box::new(rare)),
     };
-    Ok(Add { spec: Arc::new(spec), data })
+    Ok(Add { spec: Arc::new(spec), custom_id, dedup_key, data })
 }
 
 /// Options that few jobs have, except those whose place in the order of checks is fixed.
@@ -153,11 +153,11 @@ fn backoff(fields: &Fields<'_>) -> Result<Backoff> {
     Ok(Backoff { delay, fixed, as_object: true })
 }
 
-/// The key an add asks for: `uniqueKey`, then `dedup.key`, then the hash of the payload.
-fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<Option<Box<DedupRequest>>> {
+/// The key an add asks for: `uniqueKey`, then `dedup.key`, then the hash of the payload. And what is to be done about it.
+fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<(Option<Arc<str>>, DedupRequest)> {
     let unique_key = fields.ident("uniqueKey")?;
     let Some(options) = fields.map("dedup", "dedup.")? else {
-        return Ok(unique_key.map(|key| Box::new(DedupRequest::new(&*key))));
+        return Ok((unique_key.map(Arc::from), DedupRequest::default()));
     };
     let key = options.ident("key")?;
     let hash = options.flag("hash")?.unwrap_or(false);
@@ -176,7 +176,7 @@ fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<Option<Box<DedupReq
             return Err(DecodeError::invalid("Deduplication requires either hash: true or a custom key"));
         }
     };
-    Ok(Some(Box::new(DedupRequest { from_hash, ttl, extend, replace, keep_last, ..DedupRequest::new(key) })))
+    Ok((Some(key), DedupRequest { from_hash, ttl, extend, replace, keep_last }))
 }
 
 /// The group whose lane the job waits in.

@@ -63,7 +63,7 @@ fn identity(map: &mut MapWriter<'_>, job: &Job, ctx: EncodeCtx) {
         // Whoever sends a record fills what is on disk beforehand; a payload that could not be read is left out.
         (Blob::Absent | Blob::OnDisk, _) => {}
     }
-    map.or_nil("customId", job.spec.custom_id.as_ref(), write_id);
+    map.or_nil("customId", job.has_custom_id.then_some(&job.id), write_id);
 }
 
 fn schedule(map: &mut MapWriter<'_>, record: &JobRecord, options: &RareOptions) {
@@ -120,12 +120,12 @@ fn relations(map: &mut MapWriter<'_>, options: &RareOptions) {
 }
 
 fn deduplication(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
-    let dedup = job.spec.dedup.as_deref();
+    let dedup = &job.spec.dedup;
     // An absent uniqueKey would read as a key without a text in the npm client.
-    map.or_nil("uniqueKey", dedup.map(|dedup| &*dedup.key), write::str);
-    map.or_nil("deduplicationTtl", dedup.and_then(|dedup| dedup.ttl), millis);
-    map.bool("deduplicationExtend", dedup.is_some_and(|dedup| dedup.extend));
-    map.bool("deduplicationReplace", dedup.is_some_and(|dedup| dedup.replace));
+    map.or_nil("uniqueKey", job.dedup_key.as_deref(), write::str);
+    map.or_nil("deduplicationTtl", dedup.ttl, millis);
+    map.bool("deduplicationExtend", dedup.extend);
+    map.bool("deduplicationReplace", dedup.replace);
     map.or_nil("debounceId", options.debounce_id.as_deref(), write::str);
     map.or_nil("debounceTtl", options.debounce_ttl, write::number);
 }
