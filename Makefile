@@ -50,6 +50,10 @@ bench-bunqueue: setup-test ui/dist/index.html ## the same beside bunqueue from n
 	cargo build --quiet --release --package onceover-headless --bin onceoverd
 	@$(BENCH) $(ARGS) --names onceover,bunqueue --against "$(BUNQUEUE)" --markdown $(TARGET)/speed.md
 
+soak: setup-test ## hours of mixed traffic: flat memory, bounded files, no leaked handle; MINUTES=60
+	cargo build --quiet --package onceover-headless --bin onceoverd
+	@$(PYTHON) tests/soak/soak.py --minutes $(or $(MINUTES),60) --kept 100000 --every 5
+
 audit: setup-test ## asks the network for new holes in what others wrote: RustSec, then the npm registry
 	rm -rf $(TARGET)/advisory-db && git clone --quiet --depth 1 https://github.com/rustsec/advisory-db $(TARGET)/advisory-db
 	@$(PYTHON) tests/audit/renew.py $(TARGET)/advisory-db

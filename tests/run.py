@@ -68,6 +68,7 @@ STAGES = [
     ("keyboard", [python("tests/browser/test_keyboard.py")], ["build"]),
     ("looks", [python("tests/browser/test_looks.py")], ["build"]),
     ("window", [python("tests/window/test_window.py")], ["build"]),
+    ("soak", [python("tests/soak/soak.py")], ["build"]),
     ("growth", [python("tests/budget/growth.py")], ["build"]),
     ("budget", [python("tests/budget/bundle.py"), python("tests/budget/run.py"), python("tests/browser/test_frozen.py")], ["build"]),
 ]

@@ -2,8 +2,8 @@
 //! defaults are those of `onceoverd`, so that both open the same data.
 
 use onceover_broker::config::{
-    BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_connections_max, parse_dedup_window,
-    parse_host, parse_port, tls_files,
+    BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_completed_max, parse_connections_max,
+    parse_dedup_window, parse_host, parse_port, tls_files,
 };
 use onceover_broker::tls::NamedFile;
 use std::path::PathBuf;
@@ -20,14 +20,16 @@ Usage: onceover [FLAGS]
   --tls-cert FILE      Clients must speak TLS: the certificate, and those that vouch for it, in PEM form.
   --tls-key FILE       Its private key in PEM form.
   --max-connections N  Clients served at the same time [10000]; fewer when the limit of open files is lower.
+  --max-completed-jobs N
+                       Completed jobs kept, of all queues together [100000]; the oldest go first.
   --dedup-window WHEN  ttl: a deduplication window lasts until its end. until-done: it ends with its job. [ttl]
   --help, --version
 
 What was changed in the window's settings is kept in settings.json beside the data; flags and the environment win over it.
 
 Environment (flags win): TCP_PORT, HOST, BUNQUEUE_DATA_PATH or DATA_PATH (the data file itself), AUTH_TOKENS,
-TLS_CERT_FILE and TLS_KEY_FILE (as --tls-cert and --tls-key), MAX_CONNECTIONS, TCP_IDLE_TIMEOUT_MS,
-RATE_LIMIT_MAX_REQUESTS, RATE_LIMIT_WINDOW_MS (as for onceoverd), RUST_LOG.
+TLS_CERT_FILE and TLS_KEY_FILE (as --tls-cert and --tls-key), MAX_CONNECTIONS, MAX_COMPLETED_JOBS,
+TCP_IDLE_TIMEOUT_MS, RATE_LIMIT_MAX_REQUESTS, RATE_LIMIT_WINDOW_MS (as for onceoverd), RUST_LOG.
 
 The exit code is 0 after the window was closed, 1 after a failure, 2 for wrong usage, 4 when the data folder is in use.
 ";
@@ -95,7 +97,7 @@ pub fn parse(
     let environment = Environment::read(&lookup)?;
     let (mut host, mut port, mut folder, mut window) = (environment.host, environment.tcp_port, None, None);
     let (mut tls_cert, mut tls_key) = (environment.tls_cert, environment.tls_key);
-    let mut connections_max = environment.connections_max;
+    let (mut connections_max, mut completed_max) = (environment.connections_max, environment.completed_max);
     let mut args = args.into_iter();
     while let Some(arg) = args.next() {
         let (name, inline) = match arg.split_once('=') {
@@ -112,6 +114,7 @@ pub fn parse(
             "--tls-cert" => tls_cert = Some(NamedFile { setting: "--tls-cert", path: PathBuf::from(value()?) }),
             "--tls-key" => tls_key = Some(NamedFile { setting: "--tls-key", path: PathBuf::from(value()?) }),
             "--max-connections" => connections_max = Some(parse_connections_max("--max-connections", &value()?)?),
+            "--max-completed-jobs" => completed_max = Some(parse_completed_max("--max-completed-jobs", &value()?)?),
             "--dedup-window" => window = Some(parse_dedup_window("--dedup-window", &value()?)?),
             _ => return Err(UsageError::Unknown(arg)),
         }
@@ -135,6 +138,7 @@ pub fn parse(
         port: port.unwrap_or(defaults.port),
         auth_tokens: environment.auth_tokens,
         connections_max: connections_max.unwrap_or(defaults.connections_max),
+        completed_max: completed_max.unwrap_or(defaults.completed_max),
         connection: environment.connection,
         tls: tls_files(tls_cert, tls_key)?,
         dedup_window: window.unwrap_or(defaults.dedup_window),

@@ -23,7 +23,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 # Where cargo builds, and where tests leave pictures.
 TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")))
 # Names the broker reads from the environment; a test sets them itself or not at all.
-NAMES = ["TCP_PORT", "HTTP_PORT", "HOST", "BUNQUEUE_DATA_PATH", "DATA_PATH", "AUTH_TOKENS", "TLS_CERT_FILE", "TLS_KEY_FILE", "MAX_CONNECTIONS",
+NAMES = ["TCP_PORT", "HTTP_PORT", "HOST", "BUNQUEUE_DATA_PATH", "DATA_PATH", "AUTH_TOKENS", "TLS_CERT_FILE", "TLS_KEY_FILE", "MAX_CONNECTIONS", "MAX_COMPLETED_JOBS",
          "TCP_IDLE_TIMEOUT_MS", "RATE_LIMIT_MAX_REQUESTS", "RATE_LIMIT_WINDOW_MS"]
 
 

@@ -39,7 +39,7 @@ pub struct BrokerConfig {
     pub connection: ConnSettings,
     /// Whether a deduplication window outlives its owner.
     pub dedup_window: DedupWindow,
-    /// Completed jobs kept.
+    /// Completed jobs kept, of all queues together; the oldest go first.
     pub completed_max: usize,
     /// Dead letters kept per queue.
     pub failed_max: usize,
@@ -150,6 +150,8 @@ pub struct Environment {
     pub auth_tokens: Vec<String>,
     /// `MAX_CONNECTIONS`.
     pub connections_max: Option<usize>,
+    /// `MAX_COMPLETED_JOBS`.
+    pub completed_max: Option<usize>,
     /// `TCP_IDLE_TIMEOUT_MS`, `RATE_LIMIT_MAX_REQUESTS` and `RATE_LIMIT_WINDOW_MS`.
     pub connection: ConnSettings,
     /// `TLS_CERT_FILE`.
@@ -231,6 +233,9 @@ impl Environment {
             connections_max: get("MAX_CONNECTIONS")
                 .map(|value| parse_connections_max("MAX_CONNECTIONS", &value))
                 .transpose()?,
+            completed_max: get("MAX_COMPLETED_JOBS")
+                .map(|value| parse_completed_max("MAX_COMPLETED_JOBS", &value))
+                .transpose()?,
             connection: conn_settings(&get)?,
             tls_cert: file("TLS_CERT_FILE"),
             tls_key: file("TLS_KEY_FILE"),
@@ -265,6 +270,14 @@ fn parse_number(name: &'static str, value: &str, (min, max): (u32, u32)) -> Resu
 /// Not a number from 1 to 1,000,000.
 pub fn parse_connections_max(name: &'static str, value: &str) -> Result<usize, ConfigError> {
     Ok(parse_number(name, value, (1, 1_000_000))? as usize)
+}
+
+/// How many completed jobs are kept.
+///
+/// # Errors
+/// Not a number from 0 to 100,000,000.
+pub fn parse_completed_max(name: &'static str, value: &str) -> Result<usize, ConfigError> {
+    Ok(parse_number(name, value, (0, 100_000_000))? as usize)
 }
 
 /// A port number, 0 = any free one.

@@ -16,6 +16,7 @@ fn every_name_is_read() {
         ("DATA_PATH", "/b/jobs.db"),
         ("AUTH_TOKENS", "one, two,,"),
         ("MAX_CONNECTIONS", "77"),
+        ("MAX_COMPLETED_JOBS", "0"),
         ("TCP_IDLE_TIMEOUT_MS", "500"),
         ("RATE_LIMIT_MAX_REQUESTS", "9"),
         ("RATE_LIMIT_WINDOW_MS", "2000"),
@@ -29,6 +30,7 @@ fn every_name_is_read() {
         data_file: Some("/a/jobs.db".into()),
         auth_tokens: vec!["one".to_owned(), "two".to_owned()],
         connections_max: Some(77),
+        completed_max: Some(0),
         connection: ConnSettings {
             partial_frame_timeout: Some(Duration::from_millis(500)),
             rate_limit: Some(RateLimit { frames_max: 9, window: Duration::from_secs(2) }),
@@ -53,6 +55,7 @@ fn values_that_cannot_be_used_are_named() {
         ("TCP_PORT", "65536", "TCP_PORT must be a port number from 0 to 65535, not \"65536\"."),
         ("HTTP_PORT", "x", "HTTP_PORT must be a port number from 0 to 65535, not \"x\"."),
         ("MAX_CONNECTIONS", "0", "MAX_CONNECTIONS must be a whole number from 1 to 1000000, not \"0\"."),
+        ("MAX_COMPLETED_JOBS", "-1", "MAX_COMPLETED_JOBS must be a whole number from 0 to 100000000, not \"-1\"."),
         ("RATE_LIMIT_WINDOW_MS", "0", "RATE_LIMIT_WINDOW_MS must be a whole number from 1 to 4294967295, not \"0\"."),
         ("TCP_IDLE_TIMEOUT_MS", "1s", "TCP_IDLE_TIMEOUT_MS must be a whole number from 0 to 4294967295, not \"1s\"."),
         ("HOST", "example.org", "HOST must be an IP address or localhost, not \"example.org\"."),

@@ -1,10 +1,10 @@
 //! The command line, together with the environment: what `onceoverd` is to do.
 //!
-//! Flags win over the environment. Parsed by hand: eleven flags do not pay for a library.
+//! Flags win over the environment. Parsed by hand: a dozen flags do not pay for a library.
 
 use onceover_broker::config::{
-    BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_connections_max, parse_dedup_window,
-    parse_host, parse_port, tls_files,
+    BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_completed_max, parse_connections_max,
+    parse_dedup_window, parse_host, parse_port, tls_files,
 };
 use onceover_broker::tls::NamedFile;
 use std::path::PathBuf;
@@ -27,6 +27,8 @@ Usage: onceoverd [FLAGS]
   --tls-cert FILE      Clients must speak TLS: the certificate, and those that vouch for it, in PEM form.
   --tls-key FILE       Its private key in PEM form.
   --max-connections N  Clients served at the same time [10000]; fewer when the limit of open files is lower.
+  --max-completed-jobs N
+                       Completed jobs kept, of all queues together [100000]; the oldest go first.
   --dedup-window WHEN  ttl: a deduplication window lasts until its end. until-done: it ends with its job. [ttl]
   --help, --version
 
@@ -38,6 +40,7 @@ Environment (flags win):
   TLS_CERT_FILE, TLS_KEY_FILE
                        As --tls-cert and --tls-key.
   MAX_CONNECTIONS      As --max-connections.
+  MAX_COMPLETED_JOBS   As --max-completed-jobs.
   TCP_IDLE_TIMEOUT_MS  Silence in the middle of a frame that ends a connection [60000]; 0 = none does.
   RATE_LIMIT_MAX_REQUESTS, RATE_LIMIT_WINDOW_MS
                        Frames a connection may send in a time [not limited; 60000].
@@ -109,13 +112,23 @@ struct Flags {
     read_only: bool,
     data: Option<PathBuf>,
     connections_max: Option<usize>,
+    completed_max: Option<usize>,
     tls_cert: Option<NamedFile>,
     tls_key: Option<NamedFile>,
     dedup_window: Option<onceover_broker::config::DedupWindow>,
 }
 
-const VALUED: [&str; 8] =
-    ["--host", "--port", "--ui-port", "--data", "--tls-cert", "--tls-key", "--max-connections", "--dedup-window"];
+const VALUED: [&str; 9] = [
+    "--host",
+    "--port",
+    "--ui-port",
+    "--data",
+    "--tls-cert",
+    "--tls-key",
+    "--max-connections",
+    "--max-completed-jobs",
+    "--dedup-window",
+];
 
 /// Reads the arguments behind the program's name, and the environment through `lookup`.
 ///
@@ -161,6 +174,7 @@ impl Flags {
             "--tls-cert" => self.tls_cert = Some(NamedFile { setting: flag, path: PathBuf::from(value) }),
             "--tls-key" => self.tls_key = Some(NamedFile { setting: flag, path: PathBuf::from(value) }),
             "--max-connections" => self.connections_max = Some(parse_connections_max(flag, value)?),
+            "--max-completed-jobs" => self.completed_max = Some(parse_completed_max(flag, value)?),
             _ => self.dedup_window = Some(parse_dedup_window(flag, value)?),
         }
         Ok(())
@@ -180,6 +194,8 @@ impl Flags {
         broker.tls = tls_files(self.tls_cert.or(environment.tls_cert), self.tls_key.or(environment.tls_key))?;
         let connections_max = self.connections_max.or(environment.connections_max);
         broker.connections_max = connections_max.unwrap_or(broker.connections_max);
+        let completed_max = self.completed_max.or(environment.completed_max);
+        broker.completed_max = completed_max.unwrap_or(broker.completed_max);
         broker.connection = environment.connection;
         broker.dedup_window = self.dedup_window.unwrap_or(broker.dedup_window);
         let ui = match self.ui_port.or(environment.http_port) {

@@ -58,6 +58,14 @@ fn the_number_of_connections_comes_from_either() {
 }
 
 #[test]
+fn the_number_of_completed_jobs_comes_from_either() {
+    let names = [("MAX_COMPLETED_JOBS", "7")];
+    assert_eq!(settings("--max-completed-jobs 8", &names).broker.completed_max, 8);
+    assert_eq!(settings("", &names).broker.completed_max, 7);
+    assert_eq!(settings("", &[]).broker.completed_max, 100_000);
+}
+
+#[test]
 fn help_and_version_come_first() {
     assert_eq!(run("--port 1 --help", &[]), Ok(Action::Help));
     assert_eq!(run("-V", &[("TCP_PORT", "nonsense")]), Ok(Action::Version));
