@@ -104,7 +104,16 @@ fn push(id: &str) -> Command {
 
 fn pull() -> Command {
     let (timeout, lock_ttl) = (Millis(0), Millis(30_000));
-    Command::Pull(Pull { queue: "q".into(), count: 1, bulk: false, timeout, owner: None, lock_ttl, detach: false })
+    Command::Pull(Pull {
+        queue: "q".into(),
+        count: 1,
+        bulk: false,
+        timeout,
+        owner: None,
+        lock_ttl,
+        detach: false,
+        group: None,
+    })
 }
 
 fn count() -> Command {

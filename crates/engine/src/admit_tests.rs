@@ -63,7 +63,7 @@ fn push(engine: &mut Engine, words: &str) -> AddRecord {
 fn pull(engine: &mut Engine) {
     let (queue, owner) = (Arc::from("q"), None);
     let (count, bulk, timeout, lock_ttl, detach) = (1, false, Millis(0), Millis(30_000), false);
-    run(engine, Command::Pull(Pull { queue, count, bulk, timeout, owner, lock_ttl, detach }));
+    run(engine, Command::Pull(Pull { queue, count, bulk, timeout, owner, lock_ttl, detach, group: None }));
 }
 
 fn facts(first: &str, second: &str) -> Facts {

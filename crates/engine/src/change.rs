@@ -4,10 +4,13 @@
 
 use crate::dedup::KeyEntry;
 use crate::job::Job;
+use crate::limit::Limits;
 use crate::names::{EntryId, JobKey};
 use crate::reply::StallConfig;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+
+pub use crate::groups::GroupSettings;
 
 /// One row to write or delete. `for_each_change` gives deletions of a kind before the insertions that may take their place.
 #[derive(Debug)]
@@ -45,6 +48,22 @@ pub enum Change<'a> {
     },
     /// Delete a queue's settings.
     DeleteQueue(&'a str),
+    /// Write what is set for a group.
+    PutGroup {
+        /// Its queue's name.
+        queue: &'a str,
+        /// Its id.
+        group: &'a str,
+        /// As they stand.
+        settings: GroupSettings,
+    },
+    /// Delete a group's settings.
+    DeleteGroup {
+        /// Its queue's name.
+        queue: &'a str,
+        /// Its id.
+        group: &'a str,
+    },
     /// No generation or entry below this number may be given out after a restart.
     Reserve(u64),
     /// A job that completed and was removed at once: its id still satisfies `dependsOn`. `n` is its row id.
@@ -65,6 +84,19 @@ pub struct QueueSettings {
     pub paused: bool,
     /// Its stall configuration.
     pub stall: StallConfig,
+    /// Its rate and concurrency.
+    pub limits: Limits,
+}
+
+/// A group's row as it was read.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupRow {
+    /// Its queue's name.
+    pub queue: Arc<str>,
+    /// Its id.
+    pub group: Arc<str>,
+    /// What is set for it.
+    pub settings: GroupSettings,
 }
 
 /// A job's row as it was read.
@@ -95,6 +127,8 @@ pub struct Snapshot {
     pub keys: Vec<KeyRow>,
     /// In any order.
     pub queues: Vec<(Arc<str>, QueueSettings)>,
+    /// In any order.
+    pub groups: Vec<GroupRow>,
     /// The last `Change::Reserve`.
     pub reserved: u64,
     /// Completed and removed jobs, ascending.

@@ -115,6 +115,10 @@ pub enum Command {
     },
     /// ListWorkers.
     ListWorkers,
+    /// The limits of a queue.
+    Limit(crate::limit::Request),
+    /// The groups of a queue.
+    Group(crate::group::Request),
     /// GetJob.
     GetJob {
         /// The job.

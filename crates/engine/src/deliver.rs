@@ -20,12 +20,19 @@ impl Engine {
         pull: Pull,
         effects: &mut Effects,
     ) -> Result<Option<Reply>, Rejection> {
-        let has_work =
-            self.queues.find(&pull.queue).is_some_and(|queue| !queue.settings.paused && !queue.ready.is_empty());
-        if has_work || pull.timeout.0 == 0 || pull.count == 0 {
+        let found = self.queues.find(&pull.queue).map(|queue| queue.id);
+        let may_wait = pull.timeout.0 > 0 && pull.count > 0;
+        let queue = match found {
+            Some(queue) => queue,
+            None if may_wait => self.queues.ensure(&pull.queue),
+            None => return Ok(Some(Engine::empty_pull(&pull))),
+        };
+        self.queues.get_mut(queue).learn_wants(pull.group.as_deref(), now)?;
+        let has_work = self.queues.get(queue).offer(pull.group.as_deref(), now).is_some();
+        if has_work || !may_wait {
             return Ok(Some(self.deliver(now, origin, &pull, effects)));
         }
-        self.park_pull(now, origin, pull)?;
+        self.park_pull(now, origin, queue, pull)?;
         Ok(None)
     }
 
@@ -41,8 +48,8 @@ impl Engine {
     pub(crate) fn deliver(&mut self, now: Timestamp, origin: Origin, pull: &Pull, effects: &mut Effects) -> Reply {
         let mut jobs = Vec::new();
         while jobs.len() < pull.count as usize {
-            let Some(queue) = self.queues.find(&pull.queue).filter(|queue| !queue.settings.paused) else { break };
-            let Some(key) = queue.ready.first() else { break };
+            let queue = self.queues.find(&pull.queue);
+            let Some(key) = queue.and_then(|queue| queue.offer(pull.group.as_deref(), now)) else { break };
             jobs.push(self.deliver_one(now, origin, pull, key, effects));
         }
         let locked = pull.owner.is_some();
@@ -103,10 +110,15 @@ impl Engine {
             self.taken.entry(conn).or_default().insert(key);
         }
         let job = self.known(key);
-        let (id, queue) = (job.id.clone(), job.queue);
+        let (id, queue, group) = (job.id.clone(), job.queue, job.group().cloned());
         let record = JobRecord { job: job.clone(), state: StateName::Active };
         self.totals.pulled += 1;
-        self.queues.get_mut(queue).totals.pulled += 1;
+        let home = self.queues.get_mut(queue);
+        home.totals.pulled += 1;
+        home.meter.take(now);
+        if let Some((group, wants)) = group.zip(pull.group.as_deref()) {
+            self.count_start(queue, &group, wants, now);
+        }
         self.emit(effects, queue, Some(&id), now, EventKind::Pulled);
         Delivered { record, token }
     }

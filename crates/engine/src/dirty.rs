@@ -2,9 +2,11 @@
 
 use crate::change::Change;
 use crate::engine::Engine;
+use crate::groups::GroupSettings;
 use crate::job::Blob;
 use crate::names::{EntryId, JobKey};
 use rustc_hash::FxHashMap;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What of a job's row changed.
@@ -25,6 +27,7 @@ pub(crate) struct Dirty {
     key_order: Vec<EntryId>,
     keys_gone: Vec<EntryId>,
     queues: Vec<Arc<str>>,
+    groups: BTreeSet<(Arc<str>, Arc<str>)>,
     completed_ids: Vec<JobKey>,
     completed_ids_gone: Vec<JobKey>,
     reserve: bool,
@@ -37,6 +40,7 @@ impl Dirty {
             && self.key_order.is_empty()
             && self.keys_gone.is_empty()
             && self.queues.is_empty()
+            && self.groups.is_empty()
             && self.completed_ids.is_empty()
             && self.completed_ids_gone.is_empty()
             && !self.reserve
@@ -92,6 +96,10 @@ impl Dirty {
         }
     }
 
+    pub(crate) fn group(&mut self, queue: &Arc<str>, group: &Arc<str>) {
+        self.groups.insert((queue.clone(), group.clone()));
+    }
+
     pub(crate) fn completed_id(&mut self, key: JobKey) {
         self.completed_ids.push(key);
     }
@@ -132,6 +140,15 @@ impl Engine {
             match self.queues.find(name).filter(|queue| queue.registered) {
                 Some(queue) => write(Change::PutQueue { name, settings: &queue.settings })?,
                 None => write(Change::DeleteQueue(name))?,
+            }
+        }
+        for (queue, group) in &dirty.groups {
+            let settings =
+                self.queues.find(queue).map_or(GroupSettings::default(), |found| found.groups.settings(group));
+            if settings == GroupSettings::default() {
+                write(Change::DeleteGroup { queue, group })?;
+            } else {
+                write(Change::PutGroup { queue, group, settings })?;
             }
         }
         for key in &dirty.completed_ids {

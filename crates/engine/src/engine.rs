@@ -206,6 +206,8 @@ impl Engine {
             }
             Command::UnregisterWorker { id } => self.workers.unregister(&id)?,
             Command::ListWorkers => self.workers.list(),
+            Command::Limit(request) => self.dispatch_limit(now, request),
+            Command::Group(request) => self.dispatch_group(now, request),
             other => return self.dispatch_change(now, other, effects).map(Some),
         };
         Ok(Some(reply))
@@ -236,6 +238,9 @@ impl Engine {
                 Timer::KeyEnd(entry) => self.key_window_ended(entry, at, now),
                 Timer::JobExpiry(job) => self.job_expired(job, at, now),
                 Timer::JobTimeout(job) => self.job_timed_out(job, at, now, effects),
+                Timer::RateEnd(queue) => self.rate_ended(queue, at),
+                Timer::GroupEnd(queue) => self.group_ended(queue, at, now),
+                Timer::Refill(queue) => self.refilled(queue),
                 Timer::Promote(job) => self.matured(job, at, now),
                 Timer::ParkEnd(park) => self.park_ended(park, at, effects),
                 Timer::Sweep => {

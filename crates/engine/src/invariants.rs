@@ -2,7 +2,9 @@
 
 use crate::command::StateName;
 use crate::engine::Engine;
+use crate::groups::Group;
 use crate::job::{Job, JobState};
+use crate::limit::Gate;
 use crate::list::PAGE_ORDER;
 use crate::names::JobKey;
 use crate::queue::Queue;
@@ -16,7 +18,7 @@ impl Engine {
         self.check_jobs();
         self.check_keys(now);
         self.check_timers(now);
-        self.check_queues();
+        self.check_queues(now);
     }
 
     fn check_jobs(&self) {
@@ -94,13 +96,18 @@ impl Engine {
             wanted.extend(entry.expires_at.map(|end| (end, Timer::KeyEnd(entry.entry))));
         }
         wanted.extend(self.parked.iter().map(|(park, until)| (until, Timer::ParkEnd(park))));
+        for queue in self.queues.iter() {
+            wanted.extend(queue.settings.limits.temporary.map(|(_, end)| (end, Timer::RateEnd(queue.id))));
+            wanted.extend(queue.groups.first_end().map(|end| (end, Timer::GroupEnd(queue.id))));
+            wanted.extend(queue.meter.refill_at.map(|at| (at, Timer::Refill(queue.id))));
+        }
         let set: BTreeSet<(Timestamp, Timer)> =
             self.timers.iter().filter(|(_, timer)| *timer != Timer::Sweep).copied().collect();
         assert_eq!(set, wanted, "every deadline has its timer and every timer its deadline");
         assert_eq!(set.iter().find(|(at, _)| at.is_due(now)), None, "after a step nothing is overdue");
     }
 
-    fn check_queues(&self) {
+    fn check_queues(&self, now: Timestamp) {
         let mut counted = 0;
         let mut keys = 0;
         for queue in self.queues.iter() {
@@ -112,11 +119,44 @@ impl Engine {
             assert!(queue.keys.iter().copied().eq(held.collect::<BTreeSet<_>>()), "a queue lists the keys held in it");
             keys += queue.keys.len();
             self.check_lists(queue);
-            let served = queue.settings.paused || queue.ready.is_empty() || queue.parked.is_empty();
-            assert!(served, "nothing is ready while a pull waits for it: {}", queue.name);
+            let is_wanted = queue.parked.wants().any(|wants| queue.ready.first(wants, &queue.groups).is_some());
+            let refill_at = match queue.gate(now) {
+                Gate::Open => {
+                    assert!(!is_wanted, "nothing is ready while a pull waits for it: {}", queue.name);
+                    None
+                }
+                Gate::Shut => None,
+                Gate::Until(at) => Some(at).filter(|_| is_wanted),
+            };
+            assert_eq!(queue.meter.refill_at, refill_at, "who waits for a token is looked at when it is there");
+            self.check_groups(queue);
         }
         assert_eq!(counted, self.jobs.len(), "every job is in exactly one set");
         assert_eq!(keys, self.keys.len(), "the queues' key counters equal the number of keys");
+    }
+
+    /// The counters of groups equal a recount, and whoever may be served stands in line.
+    fn check_groups(&self, queue: &Queue) {
+        let mut counted: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
+        for job in queue.all_jobs().map(|key| self.known(key)) {
+            let Some(group) = job.group() else { continue };
+            let (queued, active) = counted.entry(group).or_default();
+            *queued += u64::from(job.state == JobState::Queued);
+            *active += u64::from(job.state == JobState::Active);
+        }
+        counted.retain(|_, counts| *counts != (0, 0));
+        let kept = queue.groups.iter(None).map(|(name, group)| (&**name, (group.queued, group.active)));
+        let kept: BTreeMap<&str, (u64, u64)> = kept.filter(|(_, counts)| *counts != (0, 0)).collect();
+        assert_eq!(kept, counted, "the counters of groups equal a recount");
+        assert_eq!(queue.groups.queued(), counted.values().map(|(queued, _)| queued).sum::<u64>());
+        let is_default = |(_, group): (_, &Group)| *group == Group::default();
+        assert!(!queue.groups.iter(None).any(is_default), "a group with nothing special is forgotten");
+        for (limits, free) in queue.ready.turns().views() {
+            let line = queue.ready.line().filter(|(_, name)| queue.groups.is_free(name, limits));
+            let line: BTreeMap<u64, &str> = line.map(|(turn, name)| (turn, &**name)).collect();
+            let free = free.iter().map(|(turn, name)| (*turn, &**name));
+            assert!(free.eq(line), "a view has the free groups with a ready job, in their turns");
+        }
     }
 
     /// A queue's lists of one state hold the same jobs, each in its order.

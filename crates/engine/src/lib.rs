@@ -4,6 +4,7 @@
 //! come out. The same inputs and seed give the same outputs, always.
 
 mod admit;
+mod bucket;
 pub mod change;
 pub mod command;
 mod completed_ids;
@@ -17,11 +18,14 @@ pub mod effects;
 pub mod engine;
 pub mod event;
 mod finish;
+pub mod group;
+mod groups;
 mod ids;
 mod invariants;
 pub mod job;
 mod jobs;
 mod keys;
+pub mod limit;
 pub mod limits;
 mod list;
 mod lock;
@@ -43,6 +47,7 @@ mod state;
 pub mod time;
 mod timers;
 mod transit;
+mod turns;
 pub mod view;
 mod work;
 mod worker;

@@ -14,6 +14,12 @@ pub const STACK_LINES_MAX: usize = 100;
 pub const STACK_TRACE_LIMIT_DEFAULT: u32 = 10;
 /// Parked requests per connection, so that one client cannot fill the memory with waits.
 pub const PARKED_PER_CONN_MAX: usize = 1_000;
+/// Kinds of group limits that the workers of one queue may ask for at a time; each has a list of its own to keep.
+pub const GROUP_LIMITS_MAX: usize = 16;
+/// A kind of group limits that no pull has asked for in this time is forgotten.
+pub const GROUP_LIMITS_IDLE: Millis = Millis(60_000);
+/// Different wishes about groups that may be parked on one queue: all are looked at when a job comes.
+pub const PARKED_WISHES_MAX: usize = 1_000;
 /// Freed keys remembered for the sentence of the next add (gui.md 11).
 pub const FREED_KEYS_MAX: usize = 1_000;
 /// Keys released by hand that an undo finds; as many as one action on many releases.

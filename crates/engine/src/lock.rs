@@ -112,6 +112,7 @@ impl Engine {
             }
         }
         self.workers.drop_silent(now);
+        self.queues.iter_mut().for_each(|queue| queue.forget_unused_views(now));
         self.forget_idle_queues();
     }
 

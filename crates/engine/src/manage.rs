@@ -65,6 +65,8 @@ impl Engine {
         for entry in rest {
             self.free_key(entry, FreedBy::Obliterated, now);
         }
+        self.forget_rate(id);
+        self.forget_groups(id);
         let queue = self.queues.get_mut(id);
         queue.registered = false;
         queue.settings = crate::queue::default_settings();

@@ -5,8 +5,10 @@
 use crate::command::Pull;
 use crate::effects::{Effects, Output};
 use crate::engine::Engine;
+use crate::group::GroupWants;
 use crate::job::{Blob, JobState};
-use crate::limits::PARKED_PER_CONN_MAX;
+use crate::limit::Gate;
+use crate::limits::{PARKED_PER_CONN_MAX, PARKED_WISHES_MAX};
 use crate::names::{ConnId, JobId, JobKey, Origin, ParkId, QueueId};
 use crate::rejection::Rejection;
 use crate::reply::Reply;
@@ -14,6 +16,7 @@ use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 /// What a parked request waits for.
 #[derive(Clone, Debug)]
@@ -29,6 +32,53 @@ struct ParkedRequest {
     origin: Origin,
     until: Timestamp,
     waits: Waits,
+}
+
+/// The pulls that wait on one queue. Those who want the same of groups stand in one line.
+#[derive(Debug, Default)]
+pub(crate) struct ParkedPulls {
+    lines: BTreeMap<Option<Arc<GroupWants>>, BTreeSet<ParkId>>,
+    len: usize,
+}
+
+impl ParkedPulls {
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// What the lines want.
+    pub(crate) fn wants(&self) -> impl Iterator<Item = Option<&GroupWants>> {
+        self.lines.keys().map(Option::as_deref)
+    }
+
+    /// The first that came of those for whom there is something.
+    fn first_of(&self, is_served: impl Fn(Option<&GroupWants>) -> bool) -> Option<ParkId> {
+        let served = self.lines.iter().filter(|(wants, _)| is_served(wants.as_deref()));
+        served.filter_map(|(_, line)| line.first()).min().copied()
+    }
+
+    fn has_room(&self, wants: &Option<Arc<GroupWants>>) -> Result<(), Rejection> {
+        match self.lines.len() < PARKED_WISHES_MAX || self.lines.contains_key(wants) {
+            true => Ok(()),
+            false => Err(Rejection::TooManyGroupLimits(PARKED_WISHES_MAX)),
+        }
+    }
+
+    fn insert(&mut self, wants: Option<Arc<GroupWants>>, park: ParkId) {
+        self.len += usize::from(self.lines.entry(wants).or_default().insert(park));
+    }
+
+    fn remove(&mut self, wants: &Option<Arc<GroupWants>>, park: ParkId) {
+        let Some(line) = self.lines.get_mut(wants) else { return };
+        self.len -= usize::from(line.remove(&park));
+        if line.is_empty() {
+            self.lines.remove(wants);
+        }
+    }
 }
 
 /// All parked requests, in order of arrival.
@@ -48,11 +98,20 @@ impl Parked {
 
 impl Engine {
     /// Parks a pull until a job comes or its time is over.
-    pub(crate) fn park_pull(&mut self, now: Timestamp, origin: Origin, pull: Pull) -> Result<(), Rejection> {
-        let queue = self.queues.ensure(&pull.queue);
+    pub(crate) fn park_pull(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        queue: QueueId,
+        pull: Pull,
+    ) -> Result<(), Rejection> {
+        let wants = pull.group.clone();
+        self.queues.get(queue).parked.has_room(&wants)?;
         let until = now.plus(pull.timeout);
         let park = self.park(origin, until, Waits::Pull { queue, pull })?;
-        self.queues.get_mut(queue).parked.insert(park);
+        self.queues.get_mut(queue).parked.insert(wants, park);
+        // It may be a limit that it waits for, which ends at a moment.
+        self.woken.push(queue);
         Ok(())
     }
 
@@ -109,8 +168,12 @@ impl Engine {
             }
         }
         match &request.waits {
-            Waits::Pull { queue, .. } => {
-                self.queues.get_mut(*queue).parked.remove(&park);
+            Waits::Pull { queue, pull } => {
+                let parked = &mut self.queues.get_mut(*queue).parked;
+                parked.remove(&pull.group, park);
+                if parked.is_empty() {
+                    self.wait_for_refill(*queue, None);
+                }
             }
             Waits::Job(key) => {
                 if let Some(waiting) = self.parked.waits_for.get_mut(key) {
@@ -135,13 +198,19 @@ impl Engine {
         effects.outputs.push(Output::Reply { to: request.origin, reply });
     }
 
-    /// Hands ready jobs to the pulls that wait for them, first come first served.
+    /// Hands ready jobs to the pulls that wait for them, first come first served. When only a token is missing, they are looked
+    /// at again at the moment it is there (D-4).
     pub(crate) fn serve_parked(&mut self, queue: QueueId, now: Timestamp, effects: &mut Effects) {
-        while let Some(park) = self.queues.get(queue).parked.first().copied() {
+        loop {
             let found = self.queues.get(queue);
-            if found.settings.paused || found.ready.is_empty() {
-                return;
-            }
+            let wanted = || found.parked.first_of(|wants| found.ready.first(wants, &found.groups).is_some());
+            let (park, refill_at) = match found.gate(now) {
+                Gate::Open => (wanted(), None),
+                Gate::Shut => (None, None),
+                Gate::Until(at) => (None, wanted().map(|_| at)),
+            };
+            self.wait_for_refill(queue, refill_at);
+            let Some(park) = park else { return };
             let Some(request) = self.unpark(park) else { return };
             let Waits::Pull { pull, .. } = request.waits else { unreachable!("only pulls stand in a queue's line") };
             let reply = self.deliver(now, request.origin, &pull, effects);

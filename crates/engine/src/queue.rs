@@ -2,11 +2,16 @@
 
 use crate::change::QueueSettings;
 use crate::command::{NewJob, StateName};
+use crate::group::{Affinity, GroupWants};
+use crate::groups::{Group, GroupLimits, Groups};
 use crate::job::{Job, JobState};
+use crate::limit::{Gate, Limits, Meter};
 use crate::limits::SHARED_SPECS_MAX;
-use crate::names::{EntryId, JobKey, ParkId, QueueId};
+use crate::names::{EntryId, JobKey, QueueId};
+use crate::park::ParkedPulls;
 use crate::ranked::Ranked;
 use crate::ready::Ready;
+use crate::rejection::Rejection;
 use crate::reply::{JobCounts, StallConfig, Totals};
 use crate::time::{Millis, Timestamp};
 use rustc_hash::FxHashMap;
@@ -21,9 +26,10 @@ pub(crate) struct Queue {
     /// Something was added to it or set on it; a queue that was only asked about is not listed.
     pub(crate) registered: bool,
     pub(crate) settings: QueueSettings,
+    /// How far its rate is used up.
+    pub(crate) meter: Meter,
     pub(crate) ready: Ready,
-    /// Ready and delayed jobs of each group.
-    group_sizes: BTreeMap<Arc<str>, u64>,
+    pub(crate) groups: Groups,
     /// Ready and delayed jobs of each priority.
     pub(crate) priorities: BTreeMap<i32, u64>,
     pub(crate) delayed: Ranked<(Timestamp, JobKey)>,
@@ -35,8 +41,8 @@ pub(crate) struct Queue {
     pub(crate) failed: Ranked<(Timestamp, JobKey)>,
     /// The jobs of each state by creation, ties by insertion, for GetJobs. Indexed by `StateName`.
     by_age: [Ranked<(Timestamp, JobKey)>; 7],
-    /// Pulls that wait, first come first served.
-    pub(crate) parked: BTreeSet<ParkId>,
+    /// Pulls that wait, first come first served among those who want the same.
+    pub(crate) parked: ParkedPulls,
     /// The keys held in it, in order of registration.
     pub(crate) keys: Ranked<EntryId>,
     pub(crate) totals: Totals,
@@ -51,8 +57,9 @@ impl Queue {
             name,
             registered: false,
             settings: default_settings(),
+            meter: Meter::default(),
             ready: Ready::default(),
-            group_sizes: BTreeMap::new(),
+            groups: Groups::default(),
             priorities: BTreeMap::new(),
             delayed: Ranked::default(),
             active: BTreeSet::new(),
@@ -60,7 +67,7 @@ impl Queue {
             completed: Ranked::default(),
             failed: Ranked::default(),
             by_age: Default::default(),
-            parked: BTreeSet::new(),
+            parked: ParkedPulls::default(),
             keys: Ranked::default(),
             totals: Totals::default(),
             specs: VecDeque::new(),
@@ -88,7 +95,7 @@ impl Queue {
     /// Puts the job into the set of its state; `job.ready` tells ready from delayed.
     pub(crate) fn insert(&mut self, job: &Job) {
         let is_new = match job.state {
-            JobState::Queued if job.ready => self.ready.insert(job),
+            JobState::Queued if job.ready => self.ready.insert(job, &self.groups),
             JobState::Queued => self.delayed.insert((job.run_at, job.key)),
             JobState::Blocked => self.blocked.insert(job.key),
             JobState::Active => self.active.insert(job.key),
@@ -99,8 +106,12 @@ impl Queue {
         self.by_age[listed_as(job) as usize].insert((job.created_at, job.key));
         if job.state == JobState::Queued {
             *self.priorities.entry(job.priority).or_default() += 1;
-            if let Some(group) = job.group() {
-                *self.group_sizes.entry(group.clone()).or_default() += 1;
+        }
+        if let Some(group) = job.group() {
+            match job.state {
+                JobState::Queued => self.groups.change(group, |group| group.queued += 1),
+                JobState::Active => self.change_group(group, |group| group.active += 1),
+                JobState::Blocked | JobState::Completed | JobState::Failed => {}
             }
         }
     }
@@ -108,7 +119,7 @@ impl Queue {
     /// Takes the job out of the set of its state.
     pub(crate) fn remove(&mut self, job: &Job) {
         let was_there = match job.state {
-            JobState::Queued if job.ready => self.ready.remove(job),
+            JobState::Queued if job.ready => self.ready.remove(job, &self.groups),
             JobState::Queued => self.delayed.remove(&(job.run_at, job.key)),
             JobState::Blocked => self.blocked.remove(&job.key),
             JobState::Active => self.active.remove(&job.key),
@@ -120,10 +131,44 @@ impl Queue {
         assert!(was_listed, "a job is listed by its age: {}", job.id);
         if job.state == JobState::Queued {
             one_less(&mut self.priorities, &job.priority);
-            if let Some(group) = job.group() {
-                one_less(&mut self.group_sizes, group);
+        }
+        if let Some(group) = job.group() {
+            match job.state {
+                JobState::Queued => self.groups.change(group, |group| group.queued -= 1),
+                JobState::Active => self.change_group(group, |group| group.active -= 1),
+                JobState::Blocked | JobState::Completed | JobState::Failed => {}
             }
         }
+    }
+
+    /// Changes a group, which may let it go or hold it back.
+    pub(crate) fn change_group<T>(&mut self, name: &Arc<str>, how: impl FnOnce(&mut Group) -> T) -> T {
+        let changed = self.groups.change(name, how);
+        self.ready.review(name, &self.groups);
+        changed
+    }
+
+    /// The job that a pull takes now.
+    pub(crate) fn offer(&self, wants: Option<&GroupWants>, now: Timestamp) -> Option<JobKey> {
+        if self.ready.is_empty() || self.gate(now) != Gate::Open {
+            return None;
+        }
+        self.ready.first(wants, &self.groups)
+    }
+
+    /// A pull has come that says this about groups.
+    pub(crate) fn learn_wants(&mut self, wants: Option<&GroupWants>, now: Timestamp) -> Result<(), Rejection> {
+        match wants {
+            Some(GroupWants { affinity: Affinity::Any, limits }) => self.ready.learn(limits, now, &self.groups),
+            // One group is looked at directly, and jobs without a group have no limits of a group.
+            Some(GroupWants { affinity: Affinity::Ungrouped | Affinity::Group(_), .. }) | None => Ok(()),
+        }
+    }
+
+    /// Forgets views of the groups that are not used any more.
+    pub(crate) fn forget_unused_views(&mut self, now: Timestamp) {
+        let waited: BTreeSet<GroupLimits> = self.parked.wants().filter_map(|wants| Some(wants?.limits)).collect();
+        self.ready.turns_mut().forget_unused(now, |limits| waited.contains(limits));
     }
 
     /// The jobs of a state by creation. Ready jobs are waiting or prioritized here, whether the queue is paused or not.
@@ -133,7 +178,7 @@ impl Queue {
 
     /// Ready and delayed jobs of a group.
     pub(crate) fn group_size(&self, group: &str) -> u64 {
-        self.group_sizes.get(group).copied().unwrap_or(0)
+        self.groups.get(group).map_or(0, |group| group.queued)
     }
 
     /// Jobs per state; ready ones count as paused while the queue is paused.
@@ -166,6 +211,7 @@ impl Queue {
         self.all_jobs().next().is_none()
             && self.parked.is_empty()
             && self.keys.is_empty()
+            && self.groups.is_empty()
             && self.settings == default_settings()
     }
 }
@@ -204,7 +250,7 @@ pub(crate) fn ended_at(job: &Job) -> Timestamp {
 pub(crate) fn default_settings() -> QueueSettings {
     let stall =
         StallConfig { enabled: true, stall_interval: Millis(30_000), max_stalls: 3, grace_period: Millis(5_000) };
-    QueueSettings { paused: false, stall }
+    QueueSettings { paused: false, stall, limits: Limits::default() }
 }
 
 /// All queues, in order of their first mention.
@@ -242,6 +288,10 @@ impl Queues {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Queue> {
         self.by_id.values()
+    }
+
+    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = &mut Queue> {
+        self.by_id.values_mut()
     }
 
     /// Forgets a queue that nothing refers to any more.

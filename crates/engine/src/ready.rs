@@ -3,9 +3,13 @@
 //! Jobs without a group come first: priority descending; lifo jobs before others, newest first; then by `runAt`, ties by
 //! insertion. Then the groups take turns; within a group the lower priority number goes first, then `runAt`.
 
+use crate::groups::{Affinity, GroupLimits, GroupWants, Groups};
 use crate::job::Job;
 use crate::names::JobKey;
 use crate::ranked::Ranked;
+use crate::rejection::Rejection;
+use crate::time::Timestamp;
+use crate::turns::Turns;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Bound::{Excluded, Included, Unbounded};
@@ -69,9 +73,7 @@ struct Lane {
 pub(crate) struct Ready {
     ungrouped: Ranked<Place>,
     lanes: BTreeMap<Arc<str>, Lane>,
-    /// Groups with a ready job, the next to be served first.
-    turns: BTreeMap<u64, Arc<str>>,
-    next_turn: u64,
+    turns: Turns,
     grouped: usize,
 }
 
@@ -84,52 +86,71 @@ impl Ready {
         self.len() == 0
     }
 
-    /// The job that is taken next.
-    pub(crate) fn first(&self) -> Option<JobKey> {
-        let grouped = || {
-            let (_, group) = self.turns.first_key_value()?;
-            self.lanes.get(group)?.places.first().map(|place| place.key)
-        };
-        self.ungrouped.first().map(|place| place.key).or_else(grouped)
+    /// The job that a pull takes next; none = any job of the queue is meant and no group is limited.
+    pub(crate) fn first(&self, wants: Option<&GroupWants>, groups: &Groups) -> Option<JobKey> {
+        let (affinity, limits) = wants.map_or((&Affinity::Any, &GroupLimits::NONE), |it| (&it.affinity, &it.limits));
+        let ungrouped = || self.ungrouped.first().map(|place| place.key);
+        let of_group = |name: &Arc<str>| self.lanes.get(name)?.places.first().map(|place| place.key);
+        match affinity {
+            Affinity::Any => ungrouped().or_else(|| of_group(self.turns.first(limits)?)),
+            Affinity::Ungrouped => ungrouped(),
+            Affinity::Group(name) => of_group(name).filter(|_| groups.is_free(name, limits)),
+        }
+    }
+
+    /// A pull with these limits has come.
+    pub(crate) fn learn(&mut self, limits: &GroupLimits, now: Timestamp, groups: &Groups) -> Result<(), Rejection> {
+        let line = self.lanes.iter().map(|(name, lane)| (lane.turn, name));
+        self.turns.learn(limits, now, line, groups)
+    }
+
+    pub(crate) fn turns(&self) -> &Turns {
+        &self.turns
+    }
+
+    pub(crate) fn turns_mut(&mut self) -> &mut Turns {
+        &mut self.turns
+    }
+
+    /// The groups with a ready job, with their places in the line.
+    pub(crate) fn line(&self) -> impl Iterator<Item = (u64, &Arc<str>)> {
+        self.lanes.iter().map(|(name, lane)| (lane.turn, name))
+    }
+
+    /// Something of the group has changed that may hold it back or let it go.
+    pub(crate) fn review(&mut self, group: &Arc<str>, groups: &Groups) {
+        if let Some(lane) = self.lanes.get(group) {
+            self.turns.stand(lane.turn, group, groups);
+        }
     }
 
     /// Whether the job was not there yet.
-    pub(crate) fn insert(&mut self, job: &Job) -> bool {
+    pub(crate) fn insert(&mut self, job: &Job, groups: &Groups) -> bool {
         let Some(group) = job.group() else { return self.ungrouped.insert(Place::of(job)) };
-        let Some(lane) = self.lanes.get_mut(group) else {
-            let turn = self.line_up(group);
-            self.lanes.insert(group.clone(), Lane { turn, places: BTreeSet::from([LanePlace::of(job)]) });
-            self.grouped += 1;
-            return true;
-        };
         self.grouped += 1;
-        lane.places.insert(LanePlace::of(job))
+        if let Some(lane) = self.lanes.get_mut(group) {
+            return lane.places.insert(LanePlace::of(job));
+        }
+        let turn = self.turns.line_up();
+        self.turns.stand(turn, group, groups);
+        self.lanes.insert(group.clone(), Lane { turn, places: BTreeSet::from([LanePlace::of(job)]) });
+        true
     }
 
     /// Whether the job was there. The group it leaves goes to the end of the line.
-    pub(crate) fn remove(&mut self, job: &Job) -> bool {
+    pub(crate) fn remove(&mut self, job: &Job, groups: &Groups) -> bool {
         let Some(group) = job.group() else { return self.ungrouped.remove(&Place::of(job)) };
         let Some(lane) = self.lanes.get_mut(group) else { return false };
         let was_there = lane.places.remove(&LanePlace::of(job));
         self.grouped -= usize::from(was_there);
-        let (turn, is_over) = (lane.turn, lane.places.is_empty());
-        self.turns.remove(&turn);
-        if is_over {
+        self.turns.leave(lane.turn);
+        if lane.places.is_empty() {
             self.lanes.remove(group);
-            return was_there;
-        }
-        let turn = self.line_up(group);
-        if let Some(lane) = self.lanes.get_mut(group) {
-            lane.turn = turn;
+        } else {
+            lane.turn = self.turns.line_up();
+            self.turns.stand(lane.turn, group, groups);
         }
         was_there
-    }
-
-    /// Puts a group at the end of the line.
-    fn line_up(&mut self, group: &Arc<str>) -> u64 {
-        self.next_turn += 1;
-        self.turns.insert(self.next_turn, group.clone());
-        self.next_turn
     }
 
     /// Those without a group in order, then lane by lane.

@@ -62,6 +62,8 @@ pub enum Rejection {
     WorkerNotFound,
     /// A connection parked more requests than it may.
     TooManyParked(usize),
+    /// Workers of one queue ask for more kinds of limits per group than are kept apart.
+    TooManyGroupLimits(usize),
     /// The window acted on something that changed meanwhile; the text says what it is now.
     Changed(String),
     /// Something the broker does not do, with the field that asked for it.
@@ -106,6 +108,9 @@ impl fmt::Display for Rejection {
             Rejection::CannotCancel => out.write_str("Job not found or cannot be cancelled"),
             Rejection::WorkerNotFound => out.write_str("Worker not found"),
             Rejection::TooManyParked(most) => write!(out, "Too many parked requests (max {most} per connection)"),
+            Rejection::TooManyGroupLimits(most) => {
+                write!(out, "Too many different group options in use on this queue (max {most})")
+            }
             Rejection::Changed(text) => out.write_str(text),
             Rejection::NotSupported(field) => write!(out, "{field} is not supported by this version"),
         }

@@ -305,6 +305,10 @@ pub enum Reply {
         /// The figures.
         stats: DlqStats,
     },
+    /// GetQueueLimits
+    Limits(crate::limit::Standing),
+    /// A group command
+    Group(crate::group::Answer),
     /// GetStallConfig: `{ok, config}`
     StallConfig(StallConfig),
     /// Totals of one queue or of the broker.

@@ -15,12 +15,15 @@ fn cannot_be(message: String) -> Result<(), RestoreError> {
 impl Engine {
     /// Takes the rows in. Whatever had been active is put back or fails for good afterwards, when all is in its place.
     pub(crate) fn load(&mut self, rows: Snapshot, now: Timestamp, effects: &mut Effects) -> Result<(), RestoreError> {
-        let Snapshot { jobs, keys, queues, reserved: _, completed_ids } = rows;
+        let Snapshot { jobs, keys, queues, groups, reserved: _, completed_ids } = rows;
         for (name, settings) in queues {
             let id = self.queues.ensure(&name);
             let queue = self.queues.get_mut(id);
             queue.registered = true;
             queue.settings = settings;
+        }
+        for row in groups {
+            self.load_group(&row.queue, &row.group, row.settings);
         }
         for (key, id) in completed_ids {
             self.completed_ids.insert(key, JobId::parse(&id));
@@ -36,6 +39,7 @@ impl Engine {
         for row in keys {
             self.load_key(row)?;
         }
+        self.load_limits(now);
         // What was read stands in the file already; what follows must be written.
         self.dirty = crate::dirty::Dirty::default();
         self.drop_ended_keys(now);

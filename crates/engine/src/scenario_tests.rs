@@ -136,6 +136,7 @@ impl Stage {
                     owner,
                     lock_ttl,
                     detach: false,
+                    group: None,
                 }));
             }
             "ack" => {

@@ -68,7 +68,16 @@ fn push(rare: Option<RareOptions>, dedup: Option<DedupRequest>) -> Command {
 fn pull(timeout: i64) -> Command {
     let (timeout, lock_ttl) = (Millis(timeout), Millis(30_000));
     let owner = Some("w".into());
-    Command::Pull(Pull { queue: "q".into(), count: 1, bulk: false, timeout, owner, lock_ttl, detach: false })
+    Command::Pull(Pull {
+        queue: "q".into(),
+        count: 1,
+        bulk: false,
+        timeout,
+        owner,
+        lock_ttl,
+        detach: false,
+        group: None,
+    })
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Helpers of this crate's tests.
 
-use crate::change::{Change, JobRow, KeyRow, Snapshot};
+use crate::change::{Change, GroupRow, JobRow, KeyRow, Snapshot};
 use crate::command::NewJob;
 use crate::engine::Engine;
 use std::sync::Arc;
@@ -20,9 +20,16 @@ pub(crate) fn project(engine: &Engine) -> Snapshot {
             }
             Change::PutKey { entry, queue } => rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) }),
             Change::PutQueue { name, settings } => rows.queues.push((Arc::from(name), settings.clone())),
+            Change::PutGroup { queue, group, settings } => {
+                rows.groups.push(GroupRow { queue: Arc::from(queue), group: Arc::from(group), settings });
+            }
             Change::Reserve(number) => rows.reserved = number,
             Change::PutCompletedId { n, id } => rows.completed_ids.push((n, Arc::from(id))),
-            Change::DeleteJob(_) | Change::DeleteKey(_) | Change::DeleteQueue(_) | Change::DeleteCompletedId(_) => {}
+            Change::DeleteJob(_)
+            | Change::DeleteKey(_)
+            | Change::DeleteQueue(_)
+            | Change::DeleteGroup { .. }
+            | Change::DeleteCompletedId(_) => {}
         }
         Ok(())
     });

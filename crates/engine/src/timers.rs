@@ -2,7 +2,7 @@
 //!
 //! Every deadline in the state has its timer and every timer its state: whoever changes a deadline cancels the old timer.
 
-use crate::names::{EntryId, JobKey, ParkId};
+use crate::names::{EntryId, JobKey, ParkId, QueueId};
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
 
@@ -15,6 +15,12 @@ pub(crate) enum Timer {
     JobExpiry(JobKey),
     /// An attempt has run too long.
     JobTimeout(JobKey),
+    /// A queue's temporary rate ends.
+    RateEnd(QueueId),
+    /// Something that held groups of a queue back ends.
+    GroupEnd(QueueId),
+    /// A token is there for the parked pulls of a queue.
+    Refill(QueueId),
     /// A delayed job becomes ready.
     Promote(JobKey),
     /// A parked request has waited long enough.

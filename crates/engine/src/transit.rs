@@ -52,7 +52,14 @@ impl Engine {
                     }
                 }
             }
-            JobState::Active => self.end_delivery(key),
+            JobState::Active => {
+                // A slot is free for whoever waits for it.
+                let queue = self.queues.get(job.queue);
+                if !queue.ready.is_empty() && !queue.parked.is_empty() {
+                    self.woken.push(queue.id);
+                }
+                self.end_delivery(key);
+            }
             JobState::Completed => {
                 self.completed.remove(&(crate::queue::ended_at(job), key));
             }

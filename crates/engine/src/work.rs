@@ -1,5 +1,6 @@
 //! What workers send: taking jobs, finishing them, keeping them, registering.
 
+use crate::group::GroupWants;
 use crate::names::JobId;
 use crate::new_job::Payload;
 use crate::time::{Millis, Timestamp};
@@ -22,6 +23,8 @@ pub struct Pull {
     pub lock_ttl: Millis,
     /// Without an owner: stays active when its connection ends.
     pub detach: bool,
+    /// What it says about groups; none = any job, and no limits.
+    pub group: Option<Arc<GroupWants>>,
 }
 
 /// ACK, and one entry of ACKB.

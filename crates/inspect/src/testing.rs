@@ -139,6 +139,7 @@ impl Bench {
             owner: Some(Arc::from("worker-1")),
             lock_ttl: Millis(30_000),
             detach: false,
+            group: None,
         };
         self.wait(self.broker.as_ref().unwrap().handle().act(Command::Pull(pull))).unwrap();
     }

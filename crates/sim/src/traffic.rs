@@ -141,6 +141,7 @@ impl Habits {
             owner: random.chance(self.locked).then(|| Arc::from("worker")),
             lock_ttl: Millis(random.pick(&[500, 10_000, 30_000])),
             detach: false,
+            group: None,
         }
     }
 

@@ -465,5 +465,14 @@ fn subjects<'a>(command: &Command, held: &'a [Held]) -> Vec<&'a Held> {
 /// A pull of a worker that takes everything.
 fn take_all(queue: Arc<str>) -> Pull {
     let (timeout, lock_ttl) = (Millis(0), Millis(30_000));
-    Pull { queue, count: 1_000, bulk: true, timeout, owner: Some("worker".into()), lock_ttl, detach: false }
+    Pull {
+        queue,
+        count: 1_000,
+        bulk: true,
+        timeout,
+        owner: Some("worker".into()),
+        lock_ttl,
+        detach: false,
+        group: None,
+    }
 }

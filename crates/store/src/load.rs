@@ -6,10 +6,11 @@
 use crate::error::StoreError;
 use crate::set_aside::Fault;
 use crate::writer::{RESERVED, state_text};
-use onceover_engine::change::{JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::change::{GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::{NewJob, Payload};
 use onceover_engine::dedup::{KeyEntry, KeyTally};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
+use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
 use onceover_engine::reply::StallConfig;
 use onceover_engine::time::{Millis, Timestamp};
@@ -37,7 +38,13 @@ SELECT entry, queue, key, is_payload_hash, owner_generation, owner_id, ttl_ms, e
 FROM dedup_keys ORDER BY entry";
 
 const QUEUES: &str = "
-SELECT name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms FROM queues ORDER BY name";
+SELECT name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms, rate_max, rate_duration_ms,
+    temporary_rate_max, temporary_rate_duration_ms, temporary_rate_ends_at_ms, concurrency_max
+FROM queues ORDER BY name";
+
+const GROUPS: &str = "
+SELECT rowid, queue, group_id, paused, held_until_ms, rate_max, rate_duration_ms, concurrency_max FROM group_settings
+ORDER BY queue, group_id";
 
 const COMPLETED_IDS: &str = "SELECT generation, id FROM completed_ids ORDER BY generation";
 
@@ -57,6 +64,7 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
         jobs: rows(&moment, file, "jobs", JOBS, &mut faults, |cells| job(cells, &mut names, &mut specs))?,
         keys: rows(&moment, file, "dedup_keys", KEYS, &mut faults, |cells| key(cells, &mut names))?,
         queues: rows(&moment, file, "queues", QUEUES, &mut faults, |cells| queue(cells, &mut names))?,
+        groups: rows(&moment, file, "group_settings", GROUPS, &mut faults, |cells| group(cells, &mut names))?,
         reserved: reserved(&moment, file)?,
         completed_ids: rows(&moment, file, "completed_ids", COMPLETED_IDS, &mut faults, |cells| {
             Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
@@ -159,7 +167,21 @@ fn queue(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<(Arc<str>, Queu
         max_stalls: cells.take("stalls_max")?,
         grace_period: Millis(cells.take("stall_grace_ms")?),
     };
-    Ok((name, QueueSettings { paused, stall }))
+    let rate = cells.rate("rate_max", "rate_duration_ms")?;
+    let temporary = cells.rate("temporary_rate_max", "temporary_rate_duration_ms")?;
+    let end = cells.take::<Option<i64>>("temporary_rate_ends_at_ms")?.map(Timestamp);
+    let limits = Limits { rate, temporary: temporary.zip(end), concurrency: cells.maybe("concurrency_max", 0)? };
+    Ok((name, QueueSettings { paused, stall, limits }))
+}
+
+fn group(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<GroupRow, String> {
+    cells.take::<i64>("rowid")?;
+    let (queue, group) = (names.shared(cells.take("queue")?), cells.take("group_id")?);
+    let paused = cells.take("paused")?;
+    let held_until = cells.take::<Option<i64>>("held_until_ms")?.map(Timestamp);
+    let rate = cells.rate("rate_max", "rate_duration_ms")?;
+    let concurrency = cells.maybe("concurrency_max", 0)?;
+    Ok(GroupRow { queue, group, settings: GroupSettings { paused, held_until, rate, concurrency } })
 }
 
 /// 0 when the engine has not reserved any numbers yet.
@@ -254,6 +276,25 @@ impl<'row> Cells<'row, '_> {
     fn number(&mut self, column: &'static str) -> Result<u64, String> {
         let found: i64 = self.take(column)?;
         u64::try_from(found).map_err(|_| format!("column {column}: {found} is negative"))
+    }
+
+    /// At least `min`, or NULL.
+    fn maybe(&mut self, column: &'static str, min: i64) -> Result<Option<u64>, String> {
+        match self.take::<Option<i64>>(column)? {
+            Some(found) if found < min => Err(format!("column {column}: {found} is less than {min}")),
+            found => Ok(found.map(i64::unsigned_abs)),
+        }
+    }
+
+    /// Both columns, or NULL in both.
+    fn rate(&mut self, max: &'static str, duration: &'static str) -> Result<Option<Rate>, String> {
+        match (self.maybe(max, 0)?, self.maybe(duration, 1)?) {
+            (Some(max), Some(duration)) => Ok(Some(Rate { max, duration: Millis(duration.cast_signed()) })),
+            (None, None) => Ok(None),
+            (Some(_), None) | (None, Some(_)) => {
+                Err(format!("columns {max} and {duration}: one is set without the other"))
+            }
+        }
     }
 
     fn moment(&mut self, column: &'static str) -> Result<Timestamp, String> {

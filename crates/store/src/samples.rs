@@ -6,6 +6,7 @@ use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
 use onceover_engine::job::{
     Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, TimelineEntry,
 };
+use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::{EntryId, JobId, JobKey, LockToken, QueueId};
 use onceover_engine::reply::StallConfig;
 use onceover_engine::time::{Millis, Timestamp};
@@ -211,7 +212,10 @@ pub(crate) fn full_key(entry: u64, owner: u64) -> KeyEntry {
 pub(crate) fn settings() -> QueueSettings {
     let stall =
         StallConfig { enabled: false, stall_interval: Millis(30_000), max_stalls: 3, grace_period: Millis(5_000) };
-    QueueSettings { paused: true, stall }
+    let rate = |max| Rate { max, duration: Millis(1_500) };
+    let temporary = Some((rate(0), Timestamp(1_700_000_009_000)));
+    let limits = Limits { rate: Some(rate(9_007_199_254_740_991)), temporary, concurrency: Some(4) };
+    QueueSettings { paused: true, stall, limits }
 }
 
 /// A job's first row.

@@ -1,7 +1,7 @@
 //! The tables, as numbered steps. A step is never edited once it was released: a change is a new step at the end.
 //!
-//! Every table has an integer primary key that the engine assigns, apart from two tiny ones keyed by name, and none has a
-//! secondary index. Columns are named for a person who opens the file with an SQLite tool: moments are `…_at_ms`,
+//! Every table has an integer primary key that the engine assigns, apart from small ones of settings keyed by name, and none has
+//! a secondary index. Columns are named for a person who opens the file with an SQLite tool: moments are `…_at_ms`,
 //! milliseconds since 1970 in UTC. What few jobs have stands in columns of JSON text, NULL when there is nothing.
 //! The syntax is kept to what SQLite knows since 2019 (version 3.28), so that old tools can read the file, too.
 
@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -130,6 +130,25 @@ SELECT generation, id, queue, json_extract(spec, '$.name') AS name,
     datetime(started_at_ms / 1000, 'unixepoch') AS started_at, datetime(completed_at_ms / 1000, 'unixepoch') AS completed_at,
     json_extract(extra, '$.rare.failure.error') AS failed_with
 FROM jobs;
+";
+
+const FORMAT_4: &str = "
+ALTER TABLE queues ADD COLUMN rate_max INTEGER;
+ALTER TABLE queues ADD COLUMN rate_duration_ms INTEGER;
+ALTER TABLE queues ADD COLUMN temporary_rate_max INTEGER; -- counts instead until its end
+ALTER TABLE queues ADD COLUMN temporary_rate_duration_ms INTEGER;
+ALTER TABLE queues ADD COLUMN temporary_rate_ends_at_ms INTEGER;
+ALTER TABLE queues ADD COLUMN concurrency_max INTEGER;
+CREATE TABLE group_settings (
+    queue TEXT NOT NULL,
+    group_id TEXT NOT NULL,
+    paused INTEGER NOT NULL,
+    held_until_ms INTEGER,
+    rate_max INTEGER,
+    rate_duration_ms INTEGER,
+    concurrency_max INTEGER,
+    PRIMARY KEY (queue, group_id)
+);
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

@@ -5,7 +5,7 @@
 
 use crate::error::StoreError;
 use crate::{RowSource, Storage};
-use onceover_engine::change::{Change, JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::change::{Change, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::Payload;
 use onceover_engine::job::{Blob, Job};
 use onceover_engine::names::{EntryId, JobKey, QueueId};
@@ -58,6 +58,7 @@ struct Rows {
     results: BTreeMap<JobKey, Payload>,
     keys: BTreeMap<EntryId, Arc<KeyRow>>,
     queues: BTreeMap<Arc<str>, QueueSettings>,
+    groups: BTreeMap<(Arc<str>, Arc<str>), GroupSettings>,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
     reserved: u64,
 }
@@ -206,6 +207,10 @@ impl Rows {
             Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
             Change::PutQueue { name, settings } => drop(self.queues.insert(Arc::from(name), settings.clone())),
             Change::DeleteQueue(name) => drop(self.queues.remove(name)),
+            Change::PutGroup { queue, group, settings } => {
+                self.groups.insert((Arc::from(queue), Arc::from(group)), settings);
+            }
+            Change::DeleteGroup { queue, group } => drop(self.groups.remove(&(Arc::from(queue), Arc::from(group)))),
             Change::Reserve(below) => self.reserved = below,
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
             Change::DeleteCompletedId(n) => drop(self.completed_ids.remove(&n)),
@@ -252,10 +257,15 @@ impl Rows {
             jobs: self.jobs.values().map(with_blobs).collect(),
             keys: self.keys.values().map(|row| KeyRow::clone(row)).collect(),
             queues: self.queues.iter().map(|(name, settings)| (name.clone(), settings.clone())).collect(),
+            groups: self.groups.iter().map(group_row).collect(),
             reserved: self.reserved,
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
         }
     }
+}
+
+fn group_row(((queue, group), settings): (&(Arc<str>, Arc<str>), &GroupSettings)) -> GroupRow {
+    GroupRow { queue: queue.clone(), group: group.clone(), settings: *settings }
 }
 
 fn put_blob(blobs: &mut BTreeMap<JobKey, Payload>, key: JobKey, blob: &Blob) {

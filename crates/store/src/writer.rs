@@ -4,9 +4,10 @@
 //! added to the engine does not compile until it is stored or left out on purpose.
 
 use crate::error::StoreError;
-use onceover_engine::change::{Change, QueueSettings};
+use onceover_engine::change::{Change, GroupSettings, QueueSettings};
 use onceover_engine::dedup::{KeyEntry, KeyTally};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
+use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::JobKey;
 use onceover_engine::reply::StallConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
@@ -33,8 +34,13 @@ INSERT OR REPLACE INTO dedup_keys (entry, queue, key, is_payload_hash, owner_gen
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 const PUT_QUEUE: &str = "
-INSERT OR REPLACE INTO queues (name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+INSERT OR REPLACE INTO queues (name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms, rate_max,
+    rate_duration_ms, temporary_rate_max, temporary_rate_duration_ms, temporary_rate_ends_at_ms, concurrency_max)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+const PUT_GROUP: &str = "
+INSERT OR REPLACE INTO group_settings (queue, group_id, paused, held_until_ms, rate_max, rate_duration_ms, concurrency_max)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 const PUT_PAYLOAD: &str = "INSERT OR REPLACE INTO payloads (generation, payload) VALUES (?1, ?2)";
 const PUT_RESULT: &str = "INSERT OR REPLACE INTO results (generation, result) VALUES (?1, ?2)";
@@ -46,6 +52,7 @@ const DELETE_PAYLOAD: &str = "DELETE FROM payloads WHERE generation = ?1";
 const DELETE_RESULT: &str = "DELETE FROM results WHERE generation = ?1";
 const DELETE_KEY: &str = "DELETE FROM dedup_keys WHERE entry = ?1";
 const DELETE_QUEUE: &str = "DELETE FROM queues WHERE name = ?1";
+const DELETE_GROUP: &str = "DELETE FROM group_settings WHERE queue = ?1 AND group_id = ?2";
 const DELETE_COMPLETED_ID: &str = "DELETE FROM completed_ids WHERE generation = ?1";
 
 /// Buffers that are filled anew for each row and keep their memory.
@@ -94,6 +101,8 @@ impl Writer<'_> {
             Change::DeleteKey(entry) => self.run(DELETE_KEY, params![row_id(entry.0)]).map(drop),
             Change::PutQueue { name, settings } => self.put_queue(name, settings),
             Change::DeleteQueue(name) => self.run(DELETE_QUEUE, params![name]).map(drop),
+            Change::PutGroup { queue, group, settings } => self.put_group(queue, group, settings),
+            Change::DeleteGroup { queue, group } => self.run(DELETE_GROUP, params![queue, group]).map(drop),
             Change::Reserve(below) => self.run(PUT_META, params![RESERVED, row_id(below)]).map(drop),
             Change::PutCompletedId { n, id } => self.run(PUT_COMPLETED_ID, params![row_id(n.0), id]).map(drop),
             Change::DeleteCompletedId(n) => self.run(DELETE_COMPLETED_ID, params![row_id(n.0)]).map(drop),
@@ -198,14 +207,43 @@ impl Writer<'_> {
     }
 
     fn put_queue(&self, name: &str, settings: &QueueSettings) -> Result<(), StoreError> {
-        let QueueSettings { paused, stall } = settings;
+        let QueueSettings { paused, stall, limits } = settings;
         let StallConfig { enabled, stall_interval, max_stalls, grace_period } = stall;
-        self.run(PUT_QUEUE, params![name, paused, enabled, stall_interval.0, max_stalls, grace_period.0]).map(drop)
+        let Limits { rate, temporary, concurrency } = limits;
+        let (rate_max, rate_duration) = rate_cells(*rate);
+        let (temporary_max, temporary_duration) = rate_cells(temporary.map(|(rate, _)| rate));
+        let values = params![
+            name,
+            paused,
+            enabled,
+            stall_interval.0,
+            max_stalls,
+            grace_period.0,
+            rate_max,
+            rate_duration,
+            temporary_max,
+            temporary_duration,
+            temporary.map(|(_, end)| end.0),
+            concurrency.map(row_id),
+        ];
+        self.run(PUT_QUEUE, values).map(drop)
+    }
+
+    fn put_group(&self, queue: &str, group: &str, settings: GroupSettings) -> Result<(), StoreError> {
+        let GroupSettings { paused, held_until, rate, concurrency } = settings;
+        let (max, duration) = rate_cells(rate);
+        let held_until = held_until.map(|end| end.0);
+        self.run(PUT_GROUP, params![queue, group, paused, held_until, max, duration, concurrency.map(row_id)]).map(drop)
     }
 
     fn run(&self, statement: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
         execute(self.conn, self.file, statement, values)
     }
+}
+
+/// A rate's two columns.
+fn rate_cells(rate: Option<Rate>) -> (Option<i64>, Option<i64>) {
+    (rate.map(|rate| row_id(rate.max)), rate.map(|rate| rate.duration.0))
 }
 
 const WRITE: &str = "write to";

@@ -24,6 +24,7 @@ fn pulls_are_read() {
         owner: None,
         lock_ttl: Millis(30_000),
         detach: false,
+        group: None,
     };
     assert_eq!(command(&json!({"cmd": "PULL", "queue": "q"})), Command::Pull(plain.clone()));
     assert_eq!(
@@ -37,6 +38,7 @@ fn pulls_are_read() {
         owner: Some("w".into()),
         lock_ttl: Millis(5),
         detach: true,
+        group: None,
         ..plain
     };
     let request = json!({"cmd": "PULLB", "queue": "q", "count": 2.1, "timeout": 60_000, "owner": "w", "lockTtl": 5, "detach": true});
@@ -55,10 +57,6 @@ fn bad_pulls_are_named() {
         (
             json!({"cmd": "PULL", "queue": "q", "group": {"concurrency": 0}}),
             "group.concurrency must be a positive safe integer",
-        ),
-        (
-            json!({"cmd": "PULL", "queue": "q", "group": {"concurrency": 1}}),
-            "group.concurrency is not supported by this version",
         ),
         (json!({"cmd": "PULL", "queue": "q", "group": {"limit": 5}}), "group.limit must be an object"),
         (

@@ -1,6 +1,6 @@
 //! A store of rows in memory: what a file would hold after each commit, and what it would give back at a start.
 
-use onceover_engine::change::{Change, JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::change::{Change, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::engine::Engine;
 use onceover_engine::job::{Blob, JobState};
 use onceover_engine::names::{EntryId, JobKey};
@@ -14,6 +14,7 @@ pub struct Rows {
     data: BTreeMap<JobKey, Blob>,
     keys: BTreeMap<EntryId, KeyRow>,
     queues: BTreeMap<String, QueueSettings>,
+    groups: BTreeMap<(String, String), GroupSettings>,
     reserved: u64,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
 }
@@ -52,6 +53,10 @@ impl Rows {
             Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
             Change::PutQueue { name, settings } => drop(self.queues.insert(name.to_owned(), settings.clone())),
             Change::DeleteQueue(name) => drop(self.queues.remove(name)),
+            Change::PutGroup { queue, group, settings } => {
+                self.groups.insert((queue.to_owned(), group.to_owned()), settings);
+            }
+            Change::DeleteGroup { queue, group } => drop(self.groups.remove(&(queue.to_owned(), group.to_owned()))),
             Change::Reserve(number) => self.reserved = number,
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
             Change::DeleteCompletedId(n) => drop(self.completed_ids.remove(&n)),
@@ -72,6 +77,15 @@ impl Rows {
             jobs: jobs.collect(),
             keys: self.keys.values().cloned().collect(),
             queues: self.queues.iter().map(|(name, settings)| (Arc::from(name.as_str()), settings.clone())).collect(),
+            groups: self
+                .groups
+                .iter()
+                .map(|((queue, group), settings)| GroupRow {
+                    queue: Arc::from(queue.as_str()),
+                    group: Arc::from(group.as_str()),
+                    settings: *settings,
+                })
+                .collect(),
             reserved: self.reserved,
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
         }

@@ -178,6 +178,7 @@ impl Stage {
                     owner: lock.map(|_| Arc::from("w")),
                     lock_ttl: Millis(lock.unwrap_or(30_000)),
                     detach: *detach,
+                    group: None,
                 };
                 let conn_id = self.conns[usize::from(*conn)];
                 (conn_id, Command::Pull(pull), self.model.pull(*queue, *conn, *lock, *detach))

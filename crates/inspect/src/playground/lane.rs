@@ -192,7 +192,7 @@ impl Lane {
         for queue in self.queues.clone() {
             let lock_ttl = Millis(i64::from(self.worker.lease_ms));
             let (timeout, owner) = (Millis(0), Some(Arc::from("playground")));
-            let pull = Pull { queue, count: 1, bulk: false, timeout, owner, lock_ttl, detach: false };
+            let pull = Pull { queue, count: 1, bulk: false, timeout, owner, lock_ttl, detach: false, group: None };
             if let Some(Reply::Pulled { job: Some(delivered), .. }) = self.handle(now, Command::Pull(pull)) {
                 self.take_in_hand(now, *delivered);
                 return true;

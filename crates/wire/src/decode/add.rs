@@ -3,7 +3,7 @@
 //! Checks follow the order in which bunqueue makes them, so that of several mistakes the same one is named. A batch is
 //! checked as a whole before the engine sees any of it; a mistake in it is named as `jobs[i]: …`.
 
-use super::fields::{Bounds, Fields, utf8};
+use super::fields::{Bounds, Fields};
 use super::names::{self, DAY, GROUP_PRIORITY, PRIORITY, YEAR};
 use super::{Hints, Result, engine, repeat};
 use crate::canonical::canonical_hash;
@@ -182,16 +182,7 @@ fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<(Option<Arc<str>>, 
 /// The group whose lane the job waits in.
 fn group(fields: &Fields<'_>) -> Result<Option<Group>> {
     let Some(raw) = fields.raw("groupId") else { return Ok(None) };
-    let Value::Str(text) = raw.value() else { return Err(fields.must_be("groupId", "a string")) };
-    let text = utf8(text)?;
-    if text.is_empty() {
-        return Err(fields.must_be("groupId", "a non-empty string"));
-    } else if names::longer_than(text, crate::limits::NAME_CHARS_MAX) {
-        return Err(fields.must_be("groupId", "at most 256 characters"));
-    } else if text.contains('\0') {
-        return Err(DecodeError::invalid("groupId must not contain NUL characters"));
-    }
-    Ok(Some(Group { id: Arc::from(text), max_size: None }))
+    Ok(Some(Group { id: super::group::group_id(fields, raw.value())?, max_size: None }))
 }
 
 fn group_max_size(fields: &Fields<'_>) -> Result<Option<u64>> {

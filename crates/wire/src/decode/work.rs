@@ -2,7 +2,7 @@
 
 use super::fields::{Bounds, Fields, ident, utf8};
 use super::names::{self, claim};
-use super::{Hints, Result, engine};
+use super::{Hints, Result, engine, group};
 use crate::canonical::canonical_json;
 use crate::msgpack::{Array, Raw, Value};
 use crate::request::{DecodeError, Request};
@@ -32,7 +32,6 @@ pub fn pull_bulk(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
 fn take(fields: &Fields<'_>, count: u32, bulk: bool) -> Result<Pull> {
     let queue = names::queue(fields)?;
     let timeout = fields.millis("timeout", PULL_TIMEOUT)?.unwrap_or_default();
-    refuse_group(fields)?;
     Ok(Pull {
         queue,
         count,
@@ -41,35 +40,8 @@ fn take(fields: &Fields<'_>, count: u32, bulk: bool) -> Result<Pull> {
         owner: fields.filled_text("owner")?.map(Arc::from),
         lock_ttl: fields.millis("lockTtl", Bounds::NATURAL)?.unwrap_or(LOCK_TTL_DEFAULT),
         detach: fields.truthy("detach"),
+        group: group::wants(fields)?,
     })
-}
-
-/// A worker's limits per group would never be obeyed here, so they are refused; an empty `group` limits nothing.
-fn refuse_group(fields: &Fields<'_>) -> Result<()> {
-    let positive = |value: Value<'_>| matches!(value.integer(), Some(1..));
-    let Some(raw) = fields.raw("group") else { return Ok(()) };
-    let Value::Map(map) = raw.value() else { return Err(fields.must_be("group", "an object")) };
-    let group = Fields::new(map, "group.")?;
-    if let Some(affinity) = group.given("affinity") {
-        return Err(match affinity {
-            Value::Str(_) => group.unsupported("affinity"),
-            _ => group.must_be("affinity", "a string or null"),
-        });
-    }
-    if let Some(concurrency) = group.given("concurrency") {
-        let fits = positive(concurrency);
-        let error = group.must_be("concurrency", "a positive safe integer");
-        return Err(if fits { group.unsupported("concurrency") } else { error });
-    }
-    if let Some(limit) = group.map("limit", "group.limit.")? {
-        for name in ["max", "duration"] {
-            if !limit.given(name).is_some_and(positive) {
-                return Err(limit.must_be(name, "a positive safe integer"));
-            }
-        }
-        return Err(group.unsupported("limit"));
-    }
-    Ok(())
 }
 
 pub fn ack(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {

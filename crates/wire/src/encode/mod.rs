@@ -6,7 +6,9 @@
 
 mod event;
 mod figures;
+mod group;
 mod job;
+mod limit;
 mod reply;
 
 use crate::frame::write_frame;

@@ -17,6 +17,12 @@ enum Must {
     Number(&'static str, i64, i64),
     /// An integer within bounds.
     Integer(&'static str, i64, i64),
+    /// An integer that counts something, with the words of the group commands.
+    Positive(&'static str),
+    /// The limit of a queue: a number, also one written as text.
+    Limit,
+    /// The id of a group.
+    GroupId,
     /// Any number.
     AnyNumber(&'static str),
     /// A field that must be there, whatever it is.
@@ -31,7 +37,9 @@ enum Must {
     Object(&'static str),
 }
 
-use Must::{AnyNumber, Id, Integer, List, MaybeId, Number, Object, Queue, Text, Texts, There};
+use Must::{
+    AnyNumber, GroupId, Id, Integer, Limit, List, MaybeId, Number, Object, Positive, Queue, Text, Texts, There,
+};
 
 const YEAR: i64 = 31_536_000_000;
 const SAFE: i64 = 9_007_199_254_740_991;
@@ -41,6 +49,7 @@ fn table() -> Vec<(Json, Vec<Must>)> {
     let mut table = work();
     table.extend(of_one_job());
     table.extend(of_queues());
+    table.extend(of_limits());
     // Metrics without a queue are the broker's; a token of a wrong type is a wrong token.
     let bare = ["Auth", "Hello", "ListQueues", "ListWorkers", "Metrics", "Ping", "Stats", "UnsubscribeEvents"];
     table.extend(bare.map(|cmd| (json!({"cmd": cmd}), vec![])));
@@ -105,6 +114,32 @@ fn of_queues() -> Vec<(Json, Vec<Must>)> {
     let plain = ["Count", "Drain", "GetCountsPerPriority", "GetDlqStats", "GetJobCounts", "GetStallConfig", "IsPaused"];
     table.extend(plain.map(|cmd| of_queue(cmd, &[])));
     table.extend(["Obliterate", "Pause", "PurgeDlq", "Resume"].map(|cmd| of_queue(cmd, &[])));
+    table
+}
+
+/// Rates, concurrency, groups.
+fn of_limits() -> Vec<(Json, Vec<Must>)> {
+    let limit = |cmd: &str, more: &[Must]| (json!({"cmd": cmd, "queue": "q", "limit": 5}), [&[Queue], more].concat());
+    let group = |cmd: &str, more: &[Must]| {
+        let request = json!({"cmd": cmd, "queue": "q", "groupId": "g", "max": 1, "duration": 5, "concurrency": 1});
+        (request, [&[Queue, GroupId], more].concat())
+    };
+    let mut table = vec![
+        limit("RateLimit", &[Limit, Number("duration", 1, SAFE), Number("ttl", 1, SAFE)]),
+        limit("SetConcurrency", &[Limit]),
+        limit("RateLimitClear", &[]),
+        limit("ClearConcurrency", &[]),
+        limit("GetQueueLimits", &[Integer("maxJobs", 0, SAFE)]),
+        limit("GetGroupsJobsCount", &[]),
+        group("SetGroupRateLimit", &[Positive("max"), Positive("duration")]),
+        group("SetGroupConcurrency", &[Positive("concurrency")]),
+        group("RateLimitGroup", &[Positive("duration")]),
+        group("GetGroupRateLimitTtl", &[]),
+    ];
+    let plain = ["GetGroupJobsCount", "GetGroupActiveCount", "GetGroupRateLimit", "RemoveGroupRateLimit"];
+    table.extend(plain.map(|cmd| group(cmd, &[])));
+    let plain = ["GetGroupConcurrency", "RemoveGroupConcurrency", "PauseGroup", "ResumeGroup", "IsGroupPaused"];
+    table.extend(plain.map(|cmd| group(cmd, &[])));
     table
 }
 
@@ -214,6 +249,26 @@ fn wrong(must: Must) -> Vec<(&'static str, Json, String)> {
         Integer(name, min, max) => {
             [between(name, min, max), vec![(name, json!(1.5), say(name, "an integer"))]].concat()
         }
+        Positive(name) => {
+            let values = [undefined(), json!(null), json!("5"), json!(0), json!(-1), json!(1.5), json!(1e16)];
+            of_types(name, &values, "a positive safe integer")
+        }
+        Limit => {
+            let values = [undefined(), json!(null), json!("many"), json!({"$nan": true}), json!([])];
+            let mut all = of_types("limit", &values, "a finite number");
+            all.push(("limit", json!(-1), say("limit", "at least 0")));
+            all.push(("limit", json!("1.5"), say("limit", "an integer")));
+            all.push(("limit", json!(1e16), say("limit", &format!("at most {SAFE}"))));
+            all
+        }
+        GroupId => vec![
+            ("groupId", undefined(), "groupId is required".to_owned()),
+            ("groupId", json!(null), "groupId is required".to_owned()),
+            ("groupId", json!(5), say("groupId", "a string")),
+            ("groupId", json!(""), say("groupId", "a non-empty string")),
+            ("groupId", json!("g".repeat(257)), say("groupId", "at most 256 characters")),
+            ("groupId", json!("a\0b"), "groupId must not contain NUL characters".to_owned()),
+        ],
         AnyNumber(name) => number(name),
         There(name) => {
             vec![(name, undefined(), format!("{name} is required")), (name, json!(null), format!("{name} is required"))]
@@ -280,22 +335,8 @@ fn what_is_not_there_yet_is_refused_by_name_and_changes_nothing() {
             json!({"cmd": "PUSH", "queue": "q", "parentId": "p", "data": {"__parentId": "p", "__parentQueue": "q"}}),
             "parentId is not supported by this version: linking to an existing parent",
         ),
-        (
-            json!({"cmd": "PULL", "queue": "q", "group": {"affinity": "g"}}),
-            "group.affinity is not supported by this version",
-        ),
-        (
-            json!({"cmd": "PULL", "queue": "q", "group": {"concurrency": 2}}),
-            "group.concurrency is not supported by this version",
-        ),
-        (
-            json!({"cmd": "PULLB", "queue": "q", "count": 1, "group": {"limit": {"max": 1, "duration": 5}}}),
-            "group.limit is not supported by this version",
-        ),
-        (json!({"cmd": "PULL", "queue": "q", "group": null}), "group must be an object"),
         (json!({"cmd": "Cron", "name": "c"}), "Unknown command: Cron"),
         (json!({"cmd": "PUSHF", "flow": {}}), "Unknown command: PUSHF"),
-        (json!({"cmd": "SetGroupConcurrency", "queue": "q"}), "Unknown command: SetGroupConcurrency"),
     ];
     for (request, text) in cases {
         assert_eq!(bench.refusal(&request), text, "{request}");

@@ -2,7 +2,7 @@
 //! test says so.
 
 use bytes::BytesMut;
-use onceover_engine::change::{Change, JobRow, KeyRow, Snapshot};
+use onceover_engine::change::{Change, GroupRow, JobRow, KeyRow, Snapshot};
 use onceover_engine::effects::{Effects, Output};
 use onceover_engine::names::{ConnId, Origin};
 use onceover_engine::time::Timestamp;
@@ -229,9 +229,16 @@ fn project(engine: &Engine) -> Snapshot {
             }
             Change::PutKey { entry, queue } => rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) }),
             Change::PutQueue { name, settings } => rows.queues.push((Arc::from(name), settings.clone())),
+            Change::PutGroup { queue, group, settings } => {
+                rows.groups.push(GroupRow { queue: Arc::from(queue), group: Arc::from(group), settings });
+            }
             Change::Reserve(number) => rows.reserved = number,
             Change::PutCompletedId { n, id } => rows.completed_ids.push((n, Arc::from(id))),
-            Change::DeleteJob(_) | Change::DeleteKey(_) | Change::DeleteQueue(_) | Change::DeleteCompletedId(_) => {}
+            Change::DeleteJob(_)
+            | Change::DeleteKey(_)
+            | Change::DeleteQueue(_)
+            | Change::DeleteGroup { .. }
+            | Change::DeleteCompletedId(_) => {}
         }
         Ok(())
     });
