@@ -73,6 +73,8 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), StoreE
         | Reply::Cleaned(_)
         | Reply::Queues(_)
         | Reply::DlqStats { .. }
+        | Reply::Limits(_)
+        | Reply::Group(_)
         | Reply::StallConfig(_)
         | Reply::Totals { .. } => Ok(()),
     }

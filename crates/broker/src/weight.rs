@@ -89,6 +89,8 @@ fn of_reply(reply: &Reply) -> usize {
         | Reply::Paused(_)
         | Reply::DlqStats { .. }
         | Reply::StallConfig(_)
+        | Reply::Limits(_)
+        | Reply::Group(_)
         | Reply::Totals { .. } => SMALL,
     }
 }

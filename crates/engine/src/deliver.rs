@@ -29,6 +29,9 @@ impl Engine {
         };
         self.queues.get_mut(queue).learn_wants(pull.group.as_deref(), now)?;
         let has_work = self.queues.get(queue).offer(pull.group.as_deref(), now).is_some();
+        if !has_work {
+            self.queues.get(queue).tell_of_refusal(now, effects);
+        }
         if has_work || !may_wait {
             return Ok(Some(self.deliver(now, origin, &pull, effects)));
         }

@@ -4,7 +4,7 @@
 //! memory; a restart fills it but for the starts of the last `duration` that are still known.
 
 use crate::bucket::Bucket;
-use crate::change::QueueSettings;
+use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::names::QueueId;
 use crate::queue::Queue;
@@ -78,6 +78,26 @@ pub struct Standing {
     pub maxed: bool,
 }
 
+/// Tells a dashboard of a limit that was set or cleared.
+pub(crate) fn tell_of(at: Timestamp, request: &Request, effects: &mut Effects) {
+    match request {
+        Request::SetRate { queue, rate, ttl: None } => {
+            let fields = [("queue", queue.into()), ("max", rate.max.into()), ("duration", rate.duration.into())];
+            effects.tell(at, "ratelimit:set", fields);
+        }
+        Request::SetRate { queue, rate, ttl: Some(ttl) } => {
+            let [max, duration] = [("max", rate.max.into()), ("duration", rate.duration.into())];
+            effects.tell(at, "ratelimit:set", [("queue", queue.into()), max, duration, ("ttl", (*ttl).into())]);
+        }
+        Request::ClearRate { queue } => effects.tell(at, "ratelimit:cleared", [("queue", queue.into())]),
+        Request::SetConcurrency { queue, limit } => {
+            effects.tell(at, "concurrency:set", [("queue", queue.into()), ("concurrency", (*limit).into())]);
+        }
+        Request::ClearConcurrency { queue } => effects.tell(at, "concurrency:cleared", [("queue", queue.into())]),
+        Request::Get { .. } => {}
+    }
+}
+
 /// What a queue's limits stand at. Memory only.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Meter {
@@ -118,10 +138,26 @@ pub(crate) enum Gate {
 }
 
 impl Queue {
+    /// Tells a dashboard that a pull which is not given a job would have been without a limit.
+    pub(crate) fn tell_of_refusal(&self, now: Timestamp, effects: &mut Effects) {
+        if self.settings.paused || self.ready.is_empty() {
+            return;
+        }
+        let name = match self.gate(now) {
+            Gate::Open => return,
+            Gate::Shut if self.has_no_slot() => "concurrency:rejected",
+            Gate::Shut | Gate::Until(_) => "ratelimit:rejected",
+        };
+        effects.tell(now, name, [("queue", (&self.name).into())]);
+    }
+
+    fn has_no_slot(&self) -> bool {
+        self.settings.limits.concurrency.is_some_and(|most| self.active.len() as u64 >= most)
+    }
+
     /// The order of the contract: pause, then a concurrency slot, then a token. Nothing is taken, so nothing is given back.
     pub(crate) fn gate(&self, now: Timestamp) -> Gate {
-        let QueueSettings { paused, limits, .. } = &self.settings;
-        if *paused || limits.concurrency.is_some_and(|most| self.active.len() as u64 >= most) {
+        if self.settings.paused || self.has_no_slot() {
             return Gate::Shut;
         }
         match self.meter.bucket() {
@@ -229,7 +265,7 @@ impl Engine {
                 None => bucket.next_at().map_or(bucket.rate().duration, |at| Millis(at.since(now).0.max(0))),
             }
         });
-        let maxed = limits.concurrency.is_some_and(|most| queue.active.len() as u64 >= most);
+        let maxed = queue.has_no_slot();
         Standing { rate: queue.meter.bucket().map(Bucket::rate), wait, concurrency: limits.concurrency, maxed }
     }
 

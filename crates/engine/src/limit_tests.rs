@@ -299,3 +299,37 @@ fn settings_without_limits_are_the_default() {
     let QueueSettings { limits, .. } = crate::queue::default_settings();
     assert_eq!(limits, Limits::default());
 }
+
+#[test]
+fn a_dashboard_is_told_of_limits_and_of_what_they_refuse() {
+    let mut stage = Stage::new();
+    stage.add(3);
+    let rate = |ttl| Request::SetRate { queue: "q".into(), rate: Rate { max: 1, duration: Millis(1_000) }, ttl };
+    let commands = [
+        Command::Limit(rate(None)),
+        Command::Limit(rate(Some(Millis(5_000)))),
+        pull(1, 0),
+        pull(1, 0),
+        Command::Limit(Request::ClearRate { queue: "q".into() }),
+        Command::Limit(Request::SetConcurrency { queue: "q".into(), limit: 1 }),
+        pull(1, 500),
+        Command::Limit(Request::ClearConcurrency { queue: "q".into() }),
+        Command::Limit(Request::Get { queue: "q".into(), max_jobs: None }),
+    ];
+    let mut effects = Effects { watched: true, ..Effects::default() };
+    for command in commands {
+        let origin = Origin::Client { conn: ConnId(1), request: 1 };
+        stage.engine.handle(stage.now, origin, command, &mut effects);
+    }
+    let told: Vec<(&str, usize)> = effects.notices.iter().map(|notice| (notice.name, notice.fields.len())).collect();
+    let wanted = [
+        ("ratelimit:set", 3),
+        ("ratelimit:set", 4),
+        ("ratelimit:rejected", 1),
+        ("ratelimit:cleared", 1),
+        ("concurrency:set", 2),
+        ("concurrency:rejected", 1),
+        ("concurrency:cleared", 1),
+    ];
+    assert_eq!(told, wanted);
+}

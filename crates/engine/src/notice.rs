@@ -191,6 +191,7 @@ fn tell_of_queue(at: Timestamp, command: &Command, count: u64, effects: &mut Eff
         Command::SetStallConfig { queue, .. } => {
             effects.tell(at, "config:stall-changed", [("queue", queue.into())]);
         }
+        Command::Limit(request) => crate::limit::tell_of(at, request, effects),
         // What is asked, or done by the window alone, is told to nobody.
         _ => {}
     }

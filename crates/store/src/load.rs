@@ -176,7 +176,7 @@ fn queue(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<(Arc<str>, Queu
 
 fn group(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<GroupRow, String> {
     cells.take::<i64>("rowid")?;
-    let (queue, group) = (names.shared(cells.take("queue")?), cells.take("group_id")?);
+    let (queue, group) = (names.shared(cells.text("queue")?), cells.take("group_id")?);
     let paused = cells.take("paused")?;
     let held_until = cells.take::<Option<i64>>("held_until_ms")?.map(Timestamp);
     let rate = cells.rate("rate_max", "rate_duration_ms")?;

@@ -249,6 +249,29 @@ fn wrong(must: Must) -> Vec<(&'static str, Json, String)> {
         Integer(name, min, max) => {
             [between(name, min, max), vec![(name, json!(1.5), say(name, "an integer"))]].concat()
         }
+        Positive(_) | Limit | GroupId => wrong_of_limits(must),
+        AnyNumber(name) => number(name),
+        There(name) => {
+            vec![(name, undefined(), format!("{name} is required")), (name, json!(null), format!("{name} is required"))]
+        }
+        Text(name) => of_types(name, &[json!(5), json!(true), json!([]), json!({})], "a string"),
+        Texts(name) => {
+            [wrong(List(name)), of_types(name, &[json!([true]), json!([{}]), json!([1.5])], "an array of strings")]
+                .concat()
+        }
+        List(name) => of_types(name, &[json!(5), json!("a"), json!({})], "an array"),
+        Object(name) => of_types(name, &[json!(5), json!("a"), json!([])], "an object"),
+    }
+}
+
+/// The same for the fields of limits and groups.
+fn wrong_of_limits(must: Must) -> Vec<(&'static str, Json, String)> {
+    let undefined = || json!({"$undefined": true});
+    let say = |name: &str, what: &str| format!("{name} must be {what}");
+    let of_types = |name: &'static str, values: &[Json], what: &str| -> Vec<_> {
+        values.iter().map(|value| (name, value.clone(), say(name, what))).collect()
+    };
+    match must {
         Positive(name) => {
             let values = [undefined(), json!(null), json!("5"), json!(0), json!(-1), json!(1.5), json!(1e16)];
             of_types(name, &values, "a positive safe integer")
@@ -269,17 +292,7 @@ fn wrong(must: Must) -> Vec<(&'static str, Json, String)> {
             ("groupId", json!("g".repeat(257)), say("groupId", "at most 256 characters")),
             ("groupId", json!("a\0b"), "groupId must not contain NUL characters".to_owned()),
         ],
-        AnyNumber(name) => number(name),
-        There(name) => {
-            vec![(name, undefined(), format!("{name} is required")), (name, json!(null), format!("{name} is required"))]
-        }
-        Text(name) => of_types(name, &[json!(5), json!(true), json!([]), json!({})], "a string"),
-        Texts(name) => {
-            [wrong(List(name)), of_types(name, &[json!([true]), json!([{}]), json!([1.5])], "an array of strings")]
-                .concat()
-        }
-        List(name) => of_types(name, &[json!(5), json!("a"), json!({})], "an array"),
-        Object(name) => of_types(name, &[json!(5), json!("a"), json!([])], "an object"),
+        _ => unreachable!("the other fields are not of limits"),
     }
 }
 
