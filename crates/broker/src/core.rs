@@ -255,6 +255,7 @@ impl<S: Storage> Core<S> {
                 for conn in conns {
                     self.engine.disconnect(now, conn, &mut turn.effects);
                 }
+                self.engine.write_all();
                 turn.end.stop = true;
             }
         }

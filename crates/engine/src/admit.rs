@@ -279,7 +279,7 @@ impl Engine {
         let Decision { code, facts, .. } = decision;
         let absorbed = code.outcome() == Outcome::Collapsed;
         let extended = matches!(code, DecisionCode::Extended | DecisionCode::RejectedExtend);
-        self.tally_key(entry, |tally| {
+        self.tally_key(entry, now, |tally| {
             tally.collapsed += u64::from(absorbed);
             tally.data_differs += u64::from(facts.data_differs);
             tally.extended += u64::from(extended);

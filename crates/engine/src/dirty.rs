@@ -85,6 +85,11 @@ impl Dirty {
         }
     }
 
+    /// Whether the key's row is written with the present turn.
+    pub(crate) fn has_key(&self, entry: EntryId) -> bool {
+        self.keys.contains_key(&entry)
+    }
+
     pub(crate) fn key_gone(&mut self, entry: EntryId) {
         self.keys.remove(&entry);
         self.keys_gone.push(entry);

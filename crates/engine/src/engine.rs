@@ -18,6 +18,7 @@ use crate::queue::Queues;
 use crate::ranked::Ranked;
 use crate::rejection::Rejection;
 use crate::reply::{Reply, Totals};
+use crate::tallies::Tallies;
 use crate::time::{Millis, Timestamp};
 use crate::timers::{Timer, Timers};
 use crate::worker::Workers;
@@ -66,6 +67,7 @@ pub struct Engine {
     pub(crate) keys: Keys,
     pub(crate) timers: Timers,
     pub(crate) dirty: Dirty,
+    pub(crate) tallies: Tallies,
     pub(crate) parked: Parked,
     pub(crate) workers: Workers,
     /// Jobs that wait for a dependency, by each id they depend on, whether that one has completed yet or not.
@@ -100,6 +102,7 @@ impl Engine {
             keys: Keys::default(),
             timers: Timers::default(),
             dirty: Dirty::default(),
+            tallies: Tallies::default(),
             parked: Parked::default(),
             workers: Workers::default(),
             consumers: FxHashMap::default(),
@@ -243,6 +246,7 @@ impl Engine {
                 Timer::Refill(queue) => self.refilled(queue),
                 Timer::Promote(job) => self.matured(job, at, now),
                 Timer::ParkEnd(park) => self.park_ended(park, at, effects),
+                Timer::Tallies => self.tallies_due(now),
                 Timer::Sweep => {
                     self.sweep(now, effects);
                     self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);

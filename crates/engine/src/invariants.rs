@@ -101,6 +101,7 @@ impl Engine {
             wanted.extend(queue.groups.first_end().map(|end| (end, Timer::GroupEnd(queue.id))));
             wanted.extend(queue.meter.refill_at.map(|at| (at, Timer::Refill(queue.id))));
         }
+        wanted.extend(self.tallies.due().map(|due| (due, Timer::Tallies)));
         let set: BTreeSet<(Timestamp, Timer)> =
             self.timers.iter().filter(|(_, timer)| *timer != Timer::Sweep).copied().collect();
         assert_eq!(set, wanted, "every deadline has its timer and every timer its deadline");

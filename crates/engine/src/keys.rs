@@ -131,6 +131,11 @@ impl Keys {
         self.entries.get(&entry)
     }
 
+    /// For its counters only: what orders and finds keys stands beside them.
+    pub(crate) fn tally_mut(&mut self, entry: EntryId) -> Option<&mut KeyTally> {
+        self.entries.get_mut(&entry).map(|entry| &mut entry.tally)
+    }
+
     pub(crate) fn find(&self, queue: QueueId, key: &str) -> Option<&KeyEntry> {
         let entry = self.index.get(&ScopedRef { queue, key })?;
         self.entries.get(entry)
@@ -276,14 +281,6 @@ impl Engine {
             self.timers.set(end, Timer::KeyEnd(entry));
         }
         self.dirty.key(entry);
-    }
-
-    /// Changes a key's counters.
-    pub(crate) fn tally_key(&mut self, entry: EntryId, change: impl FnOnce(&mut KeyTally)) {
-        if let Some(held) = self.keys.entries.get_mut(&entry) {
-            change(&mut held.tally);
-            self.dirty.key(entry);
-        }
     }
 
     /// What becomes of the key when its owner ends. Does nothing for a job that owns none (any more).

@@ -44,6 +44,7 @@ pub mod reply;
 mod rows;
 mod skip;
 mod state;
+mod tallies;
 pub mod time;
 mod timers;
 mod transit;

@@ -114,15 +114,13 @@ impl fmt::Display for LockToken {
 }
 
 fn write_uuid(bits: u128, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    /// Where the two digits of each byte stand.
+    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [b'-'; 36];
-    let mut at = 0;
-    for nibble in 0..32 {
-        if matches!(nibble, 8 | 12 | 16 | 20) {
-            at += 1;
-        }
-        text[at] = DIGITS[(bits >> (124 - 4 * nibble)) as usize & 15];
-        at += 1;
+    for (byte, place) in bits.to_be_bytes().into_iter().zip(PLACES) {
+        text[place] = DIGITS[usize::from(byte >> 4)];
+        text[place + 1] = DIGITS[usize::from(byte & 15)];
     }
     out.write_str(std::str::from_utf8(&text).expect("hexadecimal digits and dashes are ASCII"))
 }

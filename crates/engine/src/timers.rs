@@ -27,6 +27,8 @@ pub(crate) enum Timer {
     ParkEnd(ParkId),
     /// Locks and stalls are looked at.
     Sweep,
+    /// Counters of keys are written.
+    Tallies,
 }
 
 /// The timers, soonest first.

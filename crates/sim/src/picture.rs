@@ -97,7 +97,9 @@ impl Picture {
         };
         let plain = KeyEntry { queue: QueueId(0), ..new.clone() };
         // An add that followed may have met this key, which counts.
-        let tally = if may_follow { new.tally.clone() } else { old.tally.clone() };
+        let behind = new.tally.collapsed <= old.tally.collapsed && new.tally.extended <= old.tally.extended;
+        assert!(behind || may_follow, "a restart counts nothing that did not happen: {old:?} became {new:?}");
+        let tally = new.tally.clone();
         assert_eq!(KeyEntry { queue: QueueId(0), tally, ..old.clone() }, plain, "a restart changes no key");
     }
 }

@@ -134,8 +134,9 @@ impl Storage for SqliteStore {
         let SqliteStore { conn, file, scratch, .. } = self;
         let failed = |cause| StoreError::from_sqlite("write to", file, cause);
         let turn = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        let mut writer = Writer { conn: &turn, file, scratch };
+        let mut writer = Writer::new(&turn, file, scratch);
         rows(&mut |change| writer.write(&change))?;
+        drop(writer);
         turn.commit().map_err(failed)
     }
 

@@ -5,15 +5,17 @@
 
 use crate::error::StoreError;
 use onceover_engine::change::{Change, GroupSettings, QueueSettings};
+use onceover_engine::command::NewJob;
 use onceover_engine::dedup::{KeyEntry, KeyTally};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::JobKey;
 use onceover_engine::reply::StallConfig;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Connection, params};
+use rusqlite::{CachedStatement, Connection, params};
 use serde::Serialize;
 use std::path::Path;
+use std::sync::Arc;
 
 /// The row of `meta` with the last `Change::Reserve`.
 pub(crate) const RESERVED: &str = "numbers_reserved_below";
@@ -60,19 +62,45 @@ const DELETE_COMPLETED_ID: &str = "DELETE FROM completed_ids WHERE generation = 
 pub(crate) struct Scratch {
     first: Vec<u8>,
     second: Vec<u8>,
+    spec: SpecText,
+}
+
+/// A request as JSON. Jobs that ask for the same share their request, and mostly come one after the other.
+#[derive(Debug, Default)]
+struct SpecText {
+    of: Option<Arc<NewJob>>,
+    text: Vec<u8>,
+}
+
+impl SpecText {
+    fn of(&mut self, spec: &Arc<NewJob>) -> Json<'_> {
+        if !self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, spec)) {
+            json(&mut self.text, &**spec);
+            self.of = Some(Arc::clone(spec));
+        }
+        Json(&self.text)
+    }
 }
 
 /// Writes rows into the transaction that is open on its connection.
 pub(crate) struct Writer<'s> {
-    /// With a transaction begun.
-    pub(crate) conn: &'s Connection,
-    /// Its file, for the texts of errors.
-    pub(crate) file: &'s Path,
-    /// Buffers to use.
-    pub(crate) scratch: &'s mut Scratch,
+    statements: Statements<'s>,
+    scratch: &'s mut Scratch,
 }
 
-impl Writer<'_> {
+/// The statements of a turn: each is looked up once, not for every row.
+struct Statements<'s> {
+    conn: &'s Connection,
+    file: &'s Path,
+    ready: Vec<(&'static str, CachedStatement<'s>)>,
+}
+
+impl<'s> Writer<'s> {
+    /// For a connection with a transaction begun; its file is for the texts of errors.
+    pub(crate) fn new(conn: &'s Connection, file: &'s Path, scratch: &'s mut Scratch) -> Writer<'s> {
+        Writer { statements: Statements { conn, file, ready: Vec::new() }, scratch }
+    }
+
     /// Writes or deletes one row.
     pub(crate) fn write(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         match *change {
@@ -111,7 +139,7 @@ impl Writer<'_> {
 
     fn insert_job(&mut self, job: &Job, queue: &str) -> Result<(), StoreError> {
         let id = job.id.to_string();
-        let spec = json(&mut self.scratch.first, &*job.spec);
+        let spec = self.scratch.spec.of(&job.spec);
         let extra = extra_json(&mut self.scratch.second, &job.extra);
         let hot = HotJob::of(job);
         let values = params![
@@ -135,7 +163,7 @@ impl Writer<'_> {
             job.has_custom_id,
             job.dedup_key.as_deref(),
         ];
-        execute(self.conn, self.file, INSERT_JOB, values).map(drop)
+        self.statements.run(INSERT_JOB, values).map(drop)
     }
 
     fn update_job(&mut self, job: &Job) -> Result<(), StoreError> {
@@ -156,16 +184,22 @@ impl Writer<'_> {
             hot.payload_fingerprint,
             extra,
         ];
-        if execute(self.conn, self.file, UPDATE_JOB, values)? == 1 {
+        if self.statements.run(UPDATE_JOB, values)? == 1 {
             return Ok(());
         }
         // Only another program can have taken it away; going on would lose the job at the next start without a word.
         let what = format!("table jobs, row {}: the row has disappeared from the file", job.key.0);
-        Err(StoreError::Corrupt { operation: WRITE, file: self.file.to_owned(), what })
+        Err(StoreError::Corrupt { operation: WRITE, file: self.statements.file.to_owned(), what })
     }
 
     /// `delete` is none when there cannot be a row yet.
-    fn put_blob(&self, key: JobKey, blob: &Blob, put: &str, delete: Option<&str>) -> Result<(), StoreError> {
+    fn put_blob(
+        &mut self,
+        key: JobKey,
+        blob: &Blob,
+        put: &'static str,
+        delete: Option<&'static str>,
+    ) -> Result<(), StoreError> {
         match (blob, delete) {
             (Blob::Here(bytes), _) => self.run(put, params![row_id(key.0), &**bytes]).map(drop),
             (Blob::Absent, Some(delete)) => self.run(delete, params![row_id(key.0)]).map(drop),
@@ -203,10 +237,10 @@ impl Writer<'_> {
             registered_at.0,
             tally,
         ];
-        execute(self.conn, self.file, PUT_KEY, values).map(drop)
+        self.statements.run(PUT_KEY, values).map(drop)
     }
 
-    fn put_queue(&self, name: &str, settings: &QueueSettings) -> Result<(), StoreError> {
+    fn put_queue(&mut self, name: &str, settings: &QueueSettings) -> Result<(), StoreError> {
         let QueueSettings { paused, stall, limits } = settings;
         let StallConfig { enabled, stall_interval, max_stalls, grace_period } = stall;
         let Limits { rate, temporary, concurrency } = limits;
@@ -229,15 +263,15 @@ impl Writer<'_> {
         self.run(PUT_QUEUE, values).map(drop)
     }
 
-    fn put_group(&self, queue: &str, group: &str, settings: GroupSettings) -> Result<(), StoreError> {
+    fn put_group(&mut self, queue: &str, group: &str, settings: GroupSettings) -> Result<(), StoreError> {
         let GroupSettings { paused, held_until, rate, concurrency } = settings;
         let (max, duration) = rate_cells(rate);
         let held_until = held_until.map(|end| end.0);
         self.run(PUT_GROUP, params![queue, group, paused, held_until, max, duration, concurrency.map(row_id)]).map(drop)
     }
 
-    fn run(&self, statement: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
-        execute(self.conn, self.file, statement, values)
+    fn run(&mut self, statement: &'static str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
+        self.statements.run(statement, values)
     }
 }
 
@@ -248,9 +282,20 @@ fn rate_cells(rate: Option<Rate>) -> (Option<i64>, Option<i64>) {
 
 const WRITE: &str = "write to";
 
-fn execute(conn: &Connection, file: &Path, statement: &str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
-    let run = conn.prepare_cached(statement).and_then(|mut statement| statement.execute(values));
-    run.map_err(|cause| StoreError::from_sqlite(WRITE, file, cause))
+impl Statements<'_> {
+    /// Runs one with these values. How many rows it changed.
+    fn run(&mut self, statement: &'static str, values: &[&dyn ToSql]) -> Result<usize, StoreError> {
+        let failed = |cause| StoreError::from_sqlite(WRITE, self.file, cause);
+        // The same text at another address would only be looked up once more.
+        let place = match self.ready.iter().position(|(text, _)| std::ptr::eq(*text, statement)) {
+            Some(place) => place,
+            None => {
+                self.ready.push((statement, self.conn.prepare_cached(statement).map_err(failed)?));
+                self.ready.len() - 1
+            }
+        };
+        self.ready[place].1.execute(values).map_err(failed)
+    }
 }
 
 /// The columns of a job that change during its life.

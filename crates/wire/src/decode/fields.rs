@@ -79,13 +79,17 @@ impl<'a> Fields<'a> {
         }
     }
 
+    /// Whether the field is certainly not there. Most options of most requests are not: getters ask this first, and are
+    /// inlined up to here, so that for a name known to the compiler it is one comparison.
+    #[inline]
+    fn lacks(&self, name: &str) -> bool {
+        self.present & bit(name.as_bytes()) == 0
+    }
+
     /// The field as it was sent; of fields sent twice the last one counts.
     #[inline]
     pub fn raw(&self, name: &str) -> Option<Raw<'a>> {
-        if self.present & bit(name.as_bytes()) == 0 {
-            return None;
-        }
-        self.search(name)
+        if self.lacks(name) { None } else { self.search(name) }
     }
 
     fn search(&self, name: &str) -> Option<Raw<'a>> {
@@ -99,8 +103,13 @@ impl<'a> Fields<'a> {
     }
 
     /// Whether JavaScript would take the field for true: options are sent as anything by clients of 2.9.5.
+    #[inline]
     pub fn truthy(&self, name: &str) -> bool {
-        match self.raw(name).map_or(Value::Absent, Raw::value) {
+        !self.lacks(name) && self.is_truthy(name)
+    }
+
+    fn is_truthy(&self, name: &str) -> bool {
+        match self.search(name).map_or(Value::Absent, Raw::value) {
             Value::Absent | Value::Nil | Value::Bool(false) | Value::Int(0) => false,
             Value::Float(number) => number != 0.0 && !number.is_nan(),
             Value::Str(text) => !text.is_empty(),
@@ -142,7 +151,12 @@ impl<'a> Fields<'a> {
     }
 
     /// A text or an integer, which stands for its decimal digits; nil, absent and empty are none.
+    #[inline]
     pub fn ident(&self, name: &str) -> Result<Option<Cow<'a, str>>> {
+        if self.lacks(name) { Ok(None) } else { self.some_ident(name) }
+    }
+
+    fn some_ident(&self, name: &str) -> Result<Option<Cow<'a, str>>> {
         match self.given(name) {
             None => Ok(None),
             Some(value) => match ident(value)? {
@@ -163,15 +177,25 @@ impl<'a> Fields<'a> {
     }
 
     /// A number; nil and absent are none.
+    #[inline]
     pub fn number(&self, name: &str) -> Result<Option<f64>> {
+        if self.lacks(name) { Ok(None) } else { self.some_number(name) }
+    }
+
+    fn some_number(&self, name: &str) -> Result<Option<f64>> {
         let Some(value) = self.given(name) else { return Ok(None) };
         let number = value.number().ok_or_else(|| self.must_be(name, "a number"))?;
         if number.is_finite() { Ok(Some(number)) } else { Err(self.must_be(name, "a finite number")) }
     }
 
     /// A number within bounds.
+    #[inline]
     pub fn number_in(&self, name: &str, bounds: Bounds) -> Result<Option<f64>> {
-        let number = self.number(name)?;
+        if self.lacks(name) { Ok(None) } else { self.some_number_in(name, bounds) }
+    }
+
+    fn some_number_in(&self, name: &str, bounds: Bounds) -> Result<Option<f64>> {
+        let number = self.some_number(name)?;
         match number {
             Some(number) if number < bounds.min as f64 => Err(self.must_be(name, &format!("at least {}", bounds.min))),
             Some(number) if number > bounds.max as f64 => Err(self.must_be(name, &format!("at most {}", bounds.max))),
@@ -180,14 +204,20 @@ impl<'a> Fields<'a> {
     }
 
     /// An integer within bounds, integral floats included.
+    #[inline]
     pub fn integer(&self, name: &str, bounds: Bounds) -> Result<Option<i64>> {
-        match self.number(name)? {
+        if self.lacks(name) { Ok(None) } else { self.some_integer(name, bounds) }
+    }
+
+    fn some_integer(&self, name: &str, bounds: Bounds) -> Result<Option<i64>> {
+        match self.some_number(name)? {
             Some(number) if number.fract() != 0.0 => Err(self.must_be(name, "an integer")),
-            Some(_) | None => Ok(self.number_in(name, bounds)?.map(|number| number as i64)),
+            Some(_) | None => Ok(self.some_number_in(name, bounds)?.map(|number| number as i64)),
         }
     }
 
     /// A duration in milliseconds, fractions rounded down.
+    #[inline]
     pub fn millis(&self, name: &str, bounds: Bounds) -> Result<Option<Millis>> {
         Ok(self.number_in(name, bounds)?.map(|number| Millis(number.floor() as i64)))
     }
@@ -217,12 +247,22 @@ impl<'a> Fields<'a> {
     }
 
     /// An array of ids: texts, or integers for their digits. Nil and absent are empty.
+    #[inline]
     pub fn job_ids(&self, name: &str) -> Result<Vec<JobId>> {
+        if self.lacks(name) { Ok(Vec::new()) } else { self.some_job_ids(name) }
+    }
+
+    fn some_job_ids(&self, name: &str) -> Result<Vec<JobId>> {
         self.each(name, |value| Ok(ident(value)?.map(|text| JobId::parse(&text))))
     }
 
     /// An array of texts; nil and absent are empty.
+    #[inline]
     pub fn texts(&self, name: &str) -> Result<Vec<&'a str>> {
+        if self.lacks(name) { Ok(Vec::new()) } else { self.some_texts(name) }
+    }
+
+    fn some_texts(&self, name: &str) -> Result<Vec<&'a str>> {
         self.each(name, |value| match value {
             Value::Str(text) => utf8(text).map(Some),
             _ => Ok(None),
@@ -239,6 +279,7 @@ impl<'a> Fields<'a> {
     }
 
     /// A map; nil and absent are none. `path` is how its members are called in texts.
+    #[inline]
     pub fn map(&self, name: &str, path: &'static str) -> Result<Option<Fields<'a>>> {
         match self.given(name) {
             None => Ok(None),
