@@ -5,7 +5,7 @@
 
 use crate::limits::{IN_PROGRESS_ID_BYTES_MAX, IN_PROGRESS_MAX};
 use onceover_wire::request::ReqId;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tokio::sync::Notify;
 
@@ -19,7 +19,8 @@ pub struct Asked {
 /// The same, looked at.
 #[derive(Default)]
 pub struct Pending {
-    ids: HashMap<u64, ReqId>,
+    /// By numbers that we give out, so no client can choose them to collide.
+    ids: FxHashMap<u64, ReqId>,
     id_bytes: usize,
     /// Those without an id too.
     in_progress: usize,

@@ -11,7 +11,7 @@ use onceover_engine::event::Event;
 use onceover_engine::names::ConnId;
 use onceover_engine::reply::Reply;
 use onceover_engine::time::Timestamp;
-use std::collections::HashMap;
+use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 use tokio::sync::{Notify, mpsc};
@@ -171,7 +171,8 @@ impl Fill {
 /// The lines of all connections and what the current turn has for them.
 #[derive(Debug, Default)]
 pub struct Outbox {
-    lines: HashMap<ConnId, Queued>,
+    /// By numbers that we give out, so no client can choose them to collide.
+    lines: FxHashMap<ConnId, Queued>,
     /// Connections with something in their batch, in the order of the first thing.
     touched: Vec<ConnId>,
 }

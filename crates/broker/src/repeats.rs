@@ -4,8 +4,8 @@
 //! Ten seconds are those of the clock: a group never moves among the others, it only grows until its time is over.
 
 use crate::activity::AddEntry;
-use std::collections::hash_map::RandomState;
-use std::collections::{HashMap, VecDeque};
+use hashbrown::{DefaultHashBuilder, HashMap};
+use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
 /// Length of the time that a group covers, in ms.
@@ -30,10 +30,11 @@ pub(crate) struct Repeats {
     /// In order of their numbers, without gaps.
     groups: VecDeque<Group>,
     newest_number: u64,
-    /// Groups of the present ten seconds by the hash of what makes an add the same.
+    /// Groups of the present ten seconds by the hash of what makes an add the same. The hash is seeded, and two that meet
+    /// in it only end each other's group; so it may be a quick one.
     open: HashMap<u64, u64>,
     span: i64,
-    hasher: RandomState,
+    hasher: DefaultHashBuilder,
 }
 
 impl Repeats {

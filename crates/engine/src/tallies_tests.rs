@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::change::Change;
-use crate::command::{Add, Command, DedupRequest};
+use crate::command::{Add, Command};
 use crate::effects::Effects;
 use crate::engine::EngineConfig;
 use crate::names::Origin;
@@ -19,8 +19,8 @@ fn engine() -> Engine {
 
 fn push(engine: &mut Engine, now: Timestamp, key: &str) {
     let mut spec = new_job("q");
-    spec.dedup = Some(Box::new(DedupRequest { ttl: Some(Millis(60_000)), ..DedupRequest::new(key) }));
-    let add = Add { spec: Arc::new(spec), data: None };
+    spec.dedup.ttl = Some(Millis(60_000));
+    let add = Add { dedup_key: Some(Arc::from(key)), ..Add::new(spec) };
     let mut effects = Effects::default();
     engine.tick(now, &mut effects);
     engine.handle(now, Origin::Internal, Command::Push { add, replay_of: None }, &mut effects);

@@ -1,9 +1,10 @@
 //! `onceover-turns WORKLOAD OPERATIONS`: a fixed number of operations through the core, for instruction counts and profiles.
 //!
-//! Jobs and keys that the workload needs are made before; callgrind counts them too unless it is told to collect only
-//! inside `drive`.
+//! Jobs and keys that the workload needs are made before. What belongs to it happens inside `counted`, a name for callgrind:
+//! `valgrind --tool=callgrind --toggle-collect=onceover_turns::counted …`.
 
 use anyhow::{Context, Result};
+use bytes::BytesMut;
 use onceover_bench::server::Data;
 use onceover_bench::turns::{Turns, drive};
 use onceover_bench::work::{Flavour, Kind, Work};
@@ -24,21 +25,21 @@ fn main() -> Result<()> {
         Before::Adds(flavour, many) => fill(&mut turns, flavour, many, workload.payload_bytes)?,
         Before::Backlog => fill(&mut turns, Flavour::Plain, operations, workload.payload_bytes)?,
     };
-    measured(&mut turns, workload.kind, operations, workload.payload_bytes, known)
+    let mut work = Work::new(workload.kind, SLOTS, workload.payload_bytes);
+    (work.left, work.known) = (operations, known);
+    let done = drive(&mut turns, counted, &mut work, SLOTS)?;
+    println!("{done}");
+    Ok(())
 }
 
 fn fill(turns: &mut Turns, flavour: Flavour, many: u64, payload_bytes: usize) -> Result<Vec<Vec<u8>>> {
     let mut work = Work::new(Kind::PushBulk(flavour, 500), 1, payload_bytes);
     work.left = many;
-    drive(turns, &mut work, 1)?;
+    drive(turns, Turns::turn, &mut work, 1)?;
     Ok(work.known)
 }
 
 #[inline(never)]
-fn measured(turns: &mut Turns, kind: Kind, operations: u64, payload_bytes: usize, known: Vec<Vec<u8>>) -> Result<()> {
-    let mut work = Work::new(kind, SLOTS, payload_bytes);
-    (work.left, work.known) = (operations, known);
-    let done = drive(turns, &mut work, SLOTS)?;
-    println!("{done}");
-    Ok(())
+fn counted(turns: &mut Turns, requests: &[u8], answers: &mut BytesMut) -> Result<()> {
+    turns.turn(requests, answers)
 }
