@@ -3,6 +3,7 @@
 use crate::frames::decode;
 use crate::values::Known;
 use bytes::BytesMut;
+use onceover_engine::calendar::Zone;
 use onceover_engine::change::Change;
 use onceover_engine::command::Command;
 use onceover_engine::dedup::DedupWindow;
@@ -40,6 +41,7 @@ impl World {
             completed_max: 4,
             failed_max: 3,
             fingerprint: onceover_wire::fingerprint,
+            zone: Zone::utc(),
         };
         let disk = SimDisk::default();
         let store = disk.open().expect("nobody else uses the disk");

@@ -76,6 +76,7 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), StoreE
         | Reply::Limits(_)
         | Reply::Group(_)
         | Reply::StallConfig(_)
+        | Reply::Schedule(_)
         | Reply::Totals { .. } => Ok(()),
     }
 }

@@ -17,6 +17,7 @@ use crate::process;
 use crate::server::{Door, Rules};
 use crate::tls;
 use crate::watch::{Hints, pass_on};
+use crate::zone::host_zone;
 use onceover_engine::EngineConfig;
 use onceover_store::{SqliteStore, Storage};
 use std::hash::{BuildHasher, RandomState};
@@ -197,6 +198,7 @@ fn engine_config(config: &BrokerConfig) -> EngineConfig {
         completed_max: config.completed_max,
         failed_max: config.failed_max,
         fingerprint: onceover_wire::fingerprint,
+        zone: host_zone(),
     }
 }
 

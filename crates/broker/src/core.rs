@@ -82,7 +82,7 @@ impl<S: Storage> Core<S> {
     /// # Errors
     /// The file cannot be read or written, or holds what cannot be true.
     pub fn open(mut storage: S, config: EngineConfig, seed: u64, now: Timestamp) -> Result<Core<S>, CoreFailure> {
-        let (engine, effects) = restored(&mut storage, config, seed, now)?;
+        let (engine, effects) = restored(&mut storage, config, seed, now, false)?;
         let mut core = Core {
             storage,
             engine,
@@ -424,7 +424,7 @@ impl<S: Storage> Core<S> {
         self.seed = self.seed.wrapping_mul(0x5851_f42d_4c95_7f2d).wrapping_add(0x1405_7b7e_f767_814f);
         let config = self.engine.config().clone();
         // What the restored engine changed is committed by the next turn, so a full disk does not end the broker here.
-        let (engine, effects) = restored(&mut self.storage, config, self.seed, now)?;
+        let (engine, effects) = restored(&mut self.storage, config, self.seed, now, true)?;
         self.engine = engine;
         turn.adds.extend(
             effects

@@ -47,6 +47,7 @@ mod subscribers;
 pub mod tls;
 mod watch;
 mod weight;
+mod zone;
 
 pub use broker::Broker;
 pub use config::{BrokerConfig, DataPlace};

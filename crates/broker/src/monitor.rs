@@ -11,6 +11,7 @@ use crate::prometheus;
 use onceover_engine::command::StateName;
 use onceover_engine::job::Job;
 use onceover_engine::reply::{JobCounts, WorkerRecord};
+use onceover_engine::schedule::{Schedule, Timing};
 use onceover_engine::view::{JobsQuery, Look, QueueView};
 use onceover_wire::request::Monitor;
 use serde_json::{Map, Value, json};
@@ -169,7 +170,7 @@ pub fn dashboard(core: &CoreView<'_>) -> Value {
         "memory": memory(),
         "collections": collections(core),
         "workers": workers(core),
-        "crons": { "total": 0, "list": [], "truncated": false },
+        "crons": crons(core),
         "storage": storage(core),
         "timestamp": core.now.0,
     })
@@ -183,6 +184,29 @@ fn command_overview(core: &CoreView<'_>) -> Value {
     }
     all["crons"] = all["crons"]["list"].take();
     all
+}
+
+fn crons(core: &CoreView<'_>) -> Value {
+    let total = core.engine.schedules().count();
+    let list: Vec<Value> = core.engine.schedules().take(LISTED_MAX).map(cron).collect();
+    json!({ "total": total, "list": list, "truncated": total > LISTED_MAX })
+}
+
+/// A schedule in the few words of an overview.
+fn cron(schedule: &Schedule) -> Value {
+    let rule = &*schedule.rule;
+    let (pattern, every) = match &rule.timing {
+        Timing::Calendar(pattern) => (Some(&**pattern.text()), rule.also_every),
+        Timing::Every(every) => (None, Some(*every)),
+    };
+    json!({
+        "name": &*rule.name,
+        "queue": &*rule.spec.queue,
+        "schedule": pattern,
+        "repeatEvery": every,
+        "nextRun": schedule.next_run,
+        "executions": schedule.executions,
+    })
 }
 
 fn workers(core: &CoreView<'_>) -> Value {

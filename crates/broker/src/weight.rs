@@ -4,6 +4,7 @@ use crate::outbox::Out;
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::job::Blob;
 use onceover_engine::reply::{JobRecord, Reply};
+use onceover_engine::schedule::Answer;
 
 /// Of anything that has no payload.
 const SMALL: usize = 128;
@@ -67,6 +68,8 @@ fn of_reply(reply: &Reply) -> usize {
         Reply::Workers(workers) => SMALL + workers.len() * RECORD,
         Reply::Keys { keys, .. } => SMALL + keys.iter().map(|key| SMALL + key.key.len()).sum::<usize>(),
         Reply::Queues(names) => SMALL + names.iter().map(|name| name.len()).sum::<usize>(),
+        Reply::Schedule(Answer::One(_)) => RECORD,
+        Reply::Schedule(Answer::All(schedules)) => SMALL + schedules.len() * RECORD,
         Reply::Logs { lines, .. } => SMALL + lines.iter().map(|line| line.message.len() + 64).sum::<usize>(),
         Reply::PriorityCounts { counts, .. } => SMALL + counts.len() * 16,
         Reply::Progress { message, .. } => SMALL + message.as_ref().map_or(0, String::len),

@@ -239,6 +239,16 @@ impl Engine {
         let _ = self.admit(now, source, &add, effects);
     }
 
+    /// The add of a schedule's firing.
+    pub(crate) fn admit_scheduled(
+        &mut self,
+        now: Timestamp,
+        add: &Add,
+        effects: &mut Effects,
+    ) -> Result<Added, Rejection> {
+        self.admit(now, Source { origin: Origin::Internal, bulk: None, replay_of: None }, add, effects)
+    }
+
     /// The next run of a repeating job: it takes the key over, past its predecessor's window (dedup.md 6), but not from
     /// another live job: its predecessor had lost the key to that one (dedup.md 13.7).
     pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) -> JobKey {

@@ -7,6 +7,7 @@ use crate::job::Job;
 use crate::limit::Limits;
 use crate::names::{EntryId, JobKey};
 use crate::reply::StallConfig;
+use crate::schedule::{Schedule, ScheduleId};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -73,6 +74,15 @@ pub enum Change<'a> {
         /// The job's id.
         id: &'a str,
     },
+    /// Write a schedule's row.
+    PutSchedule {
+        /// As it stands.
+        schedule: &'a Schedule,
+        /// New or changed by a client: write its rule and payload too.
+        whole: bool,
+    },
+    /// Delete a schedule's row.
+    DeleteSchedule(ScheduleId),
     /// The id is in use again, or too old to be kept.
     DeleteCompletedId(JobKey),
 }
@@ -133,6 +143,10 @@ pub struct Snapshot {
     pub reserved: u64,
     /// Completed and removed jobs, ascending.
     pub completed_ids: Vec<(JobKey, Arc<str>)>,
+    /// In any order.
+    pub schedules: Vec<Schedule>,
+    /// The broker has run all the time: what came due meanwhile was not missed.
+    pub ran_on: bool,
 }
 
 /// A row that cannot be true.

@@ -410,6 +410,8 @@ pub enum Command {
     },
     /// Metrics, Stats: totals of the broker.
     Totals,
+    /// Cron, CronGet, CronList, CronDelete, and the window's Run now.
+    Schedule(crate::schedule::Request),
     /// The window's Release: only if owner and generation are what was on screen (gui.md 3.4).
     ReleaseKey {
         /// The queue.

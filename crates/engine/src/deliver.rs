@@ -145,8 +145,8 @@ impl Engine {
     }
 
     /// The jobs that a closed connection had taken go back, but for those whose lock was renewed (the lease decides) and
-    /// detached ones (stall detection decides). Keys stay with their owners (dedup.md 4).
-    pub(crate) fn release_taken_by(&mut self, conn: ConnId, now: Timestamp) {
+    /// detached ones (stall detection decides); a job whose schedule makes another is dropped instead. Keys stay with their owners (dedup.md 4).
+    pub(crate) fn release_taken_by(&mut self, conn: ConnId, now: Timestamp, effects: &mut Effects) {
         for key in self.taken.remove(&conn).unwrap_or_default() {
             let delivery = self.known_mut(key).delivery.as_deref_mut().expect("an active job has exactly one delivery");
             let stays = match &delivery.lock {
@@ -156,7 +156,7 @@ impl Engine {
             delivery.conn = None;
             if stays {
                 delivery.conn_lost_at = Some(now);
-            } else {
+            } else if !self.drop_lost(key, now, effects) {
                 self.release(key, now);
             }
         }

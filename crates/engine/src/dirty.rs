@@ -5,8 +5,9 @@ use crate::engine::Engine;
 use crate::groups::GroupSettings;
 use crate::job::Blob;
 use crate::names::{EntryId, JobKey};
+use crate::schedule::ScheduleId;
 use rustc_hash::FxHashMap;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// What of a job's row changed.
@@ -30,6 +31,9 @@ pub(crate) struct Dirty {
     groups: BTreeSet<(Arc<str>, Arc<str>)>,
     completed_ids: Vec<JobKey>,
     completed_ids_gone: Vec<JobKey>,
+    /// Whether the whole row must be written.
+    schedules: BTreeMap<ScheduleId, bool>,
+    schedules_gone: Vec<ScheduleId>,
     reserve: bool,
 }
 
@@ -43,6 +47,8 @@ impl Dirty {
             && self.groups.is_empty()
             && self.completed_ids.is_empty()
             && self.completed_ids_gone.is_empty()
+            && self.schedules.is_empty()
+            && self.schedules_gone.is_empty()
             && !self.reserve
     }
 
@@ -113,6 +119,16 @@ impl Dirty {
         self.completed_ids_gone.push(key);
     }
 
+    /// `whole` = it is new, or a client changed it.
+    pub(crate) fn schedule(&mut self, id: ScheduleId, whole: bool) {
+        *self.schedules.entry(id).or_default() |= whole;
+    }
+
+    pub(crate) fn schedule_gone(&mut self, id: ScheduleId) {
+        self.schedules.remove(&id);
+        self.schedules_gone.push(id);
+    }
+
     pub(crate) fn reserve(&mut self) {
         self.reserve = true;
     }
@@ -133,6 +149,7 @@ impl Engine {
         dirty.jobs_gone.iter().try_for_each(|key| write(Change::DeleteJob(*key)))?;
         dirty.keys_gone.iter().try_for_each(|entry| write(Change::DeleteKey(*entry)))?;
         dirty.completed_ids_gone.iter().try_for_each(|key| write(Change::DeleteCompletedId(*key)))?;
+        dirty.schedules_gone.iter().try_for_each(|id| write(Change::DeleteSchedule(*id)))?;
         for (key, dirt) in dirty.job_order.iter().filter_map(|key| dirty.jobs.get_key_value(key)) {
             let job = self.jobs.get(*key).expect("a changed job that is not gone is there");
             let queue = &*self.queues.get(job.queue).name;
@@ -155,6 +172,10 @@ impl Engine {
             } else {
                 write(Change::PutGroup { queue, group, settings })?;
             }
+        }
+        for (id, whole) in &dirty.schedules {
+            let schedule = self.schedules.get(*id).expect("a changed schedule that is not gone is there");
+            write(Change::PutSchedule { schedule, whole: *whole })?;
         }
         for key in &dirty.completed_ids {
             if let Some(id) = self.completed_ids.id_of(*key) {

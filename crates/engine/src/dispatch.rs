@@ -54,6 +54,7 @@ impl Engine {
             Command::ReleaseKey { queue, key, owner, generation } => {
                 self.release_key(now, &queue, &key, &owner, generation)?
             }
+            Command::Schedule(request) => self.dispatch_schedule(now, request, effects)?,
             Command::SetKeyWindow(change) => self.set_window_by_hand(now, change)?,
             Command::RestoreKey { queue, key, generation } => self.restore_key(now, &queue, &key, generation)?,
             other => return self.dispatch_query(now, other),

@@ -1,5 +1,6 @@
 //! `Engine`: all queues behind one door. Only dispatch stands here; each family of rules has a file of its own.
 
+use crate::calendar::Zone;
 use crate::change::{RestoreError, Snapshot};
 use crate::command::Command;
 use crate::completed_ids::CompletedIds;
@@ -18,6 +19,7 @@ use crate::queue::Queues;
 use crate::ranked::Ranked;
 use crate::rejection::Rejection;
 use crate::reply::{Reply, Totals};
+use crate::schedule::Schedules;
 use crate::tallies::Tallies;
 use crate::time::{Millis, Timestamp};
 use crate::timers::{Timer, Timers};
@@ -38,6 +40,8 @@ pub struct EngineConfig {
     /// A number that two payloads share when they say the same, to see that a repeat carried other data. The engine does not
     /// look inside payloads; by itself it compares their bytes.
     pub fingerprint: fn(&[u8]) -> u64,
+    /// The zone of calendar patterns that name none.
+    pub zone: Zone,
 }
 
 impl Default for EngineConfig {
@@ -47,6 +51,7 @@ impl Default for EngineConfig {
             completed_max: 100_000,
             failed_max: 10_000,
             fingerprint: hash_of_bytes,
+            zone: Zone::utc(),
         }
     }
 }
@@ -70,6 +75,7 @@ pub struct Engine {
     pub(crate) tallies: Tallies,
     pub(crate) parked: Parked,
     pub(crate) workers: Workers,
+    pub(crate) schedules: Schedules,
     /// Jobs that wait for a dependency, by each id they depend on, whether that one has completed yet or not.
     pub(crate) consumers: FxHashMap<JobId, BTreeSet<JobKey>>,
     /// Active jobs by the connection that took them.
@@ -105,6 +111,7 @@ impl Engine {
             tallies: Tallies::default(),
             parked: Parked::default(),
             workers: Workers::default(),
+            schedules: Schedules::default(),
             consumers: FxHashMap::default(),
             taken: FxHashMap::default(),
             completed: Ranked::default(),
@@ -175,7 +182,7 @@ impl Engine {
     /// A connection has ended: besides `hang_up`, its jobs are released by delivery (protocol-core.md 2.5).
     pub fn disconnect(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
         self.hang_up(conn);
-        self.release_taken_by(conn, now);
+        self.release_taken_by(conn, now, effects);
         self.settle(now, effects);
     }
 
@@ -245,6 +252,7 @@ impl Engine {
                 Timer::GroupEnd(queue) => self.group_ended(queue, at, now),
                 Timer::Refill(queue) => self.refilled(queue),
                 Timer::Promote(job) => self.matured(job, at, now),
+                Timer::Schedule(schedule) => self.schedule_due(schedule, now, effects),
                 Timer::ParkEnd(park) => self.park_ended(park, at, effects),
                 Timer::Tallies => self.tallies_due(now),
                 Timer::Sweep => {

@@ -271,14 +271,14 @@ impl Engine {
         }
     }
 
-    /// The next occurrence of a repeating job: a new id, `every` from now, its count one higher.
+    /// The next occurrence of a repeating job: a new id, due when its timing says, its count one higher. None after the last.
     fn next_run(&self, job: &Job, now: Timestamp) -> Option<Add> {
         let repeat = job.spec.rare.as_ref()?.repeat.as_ref()?;
         if repeat.limit.is_some_and(|limit| repeat.count >= limit) {
             return None;
         }
         let mut spec = (*job.spec).clone();
-        spec.delay = repeat.every;
+        spec.delay = repeat.next(now, &self.config.zone)?.since(now);
         let rare = spec.rare.as_mut()?;
         rare.timestamp = Some(now);
         rare.repeat.as_mut()?.count += 1;
@@ -319,6 +319,9 @@ impl Engine {
 
     /// A job whose attempts were not counted when the broker stopped: one attempt used, then its backoff, or dead.
     pub(crate) fn recover_active(&mut self, key: JobKey, now: Timestamp, effects: &mut Effects) {
+        if self.drop_lost(key, now, effects) {
+            return;
+        }
         let queue = self.known(key).queue;
         let max_stalls = self.queues.get(queue).settings.stall.max_stalls;
         let job = self.known_mut(key);

@@ -8,6 +8,7 @@ use crate::limit::Gate;
 use crate::list::PAGE_ORDER;
 use crate::names::JobKey;
 use crate::queue::Queue;
+use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use crate::timers::Timer;
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,6 +20,7 @@ impl Engine {
         self.check_keys(now);
         self.check_timers(now);
         self.check_queues(now);
+        self.check_schedules();
     }
 
     fn check_jobs(&self) {
@@ -95,6 +97,7 @@ impl Engine {
         for entry in self.keys.iter() {
             wanted.extend(entry.expires_at.map(|end| (end, Timer::KeyEnd(entry.entry))));
         }
+        wanted.extend(self.schedules.iter().map(|schedule| (schedule.next_run, Timer::Schedule(schedule.id))));
         wanted.extend(self.parked.iter().map(|(park, until)| (until, Timer::ParkEnd(park))));
         for queue in self.queues.iter() {
             wanted.extend(queue.settings.limits.temporary.map(|(_, end)| (end, Timer::RateEnd(queue.id))));
@@ -106,6 +109,15 @@ impl Engine {
             self.timers.iter().filter(|(_, timer)| *timer != Timer::Sweep).copied().collect();
         assert_eq!(set, wanted, "every deadline has its timer and every timer its deadline");
         assert_eq!(set.iter().find(|(at, _)| at.is_due(now)), None, "after a step nothing is overdue");
+    }
+
+    fn check_schedules(&self) {
+        let names = self.schedules.iter().map(|schedule| &schedule.rule.name).collect::<BTreeSet<_>>();
+        assert_eq!(names.len(), self.schedules.len(), "every schedule is found by its name");
+        for Schedule { rule, .. } in self.schedules.iter() {
+            let rare = rule.spec.rare.as_ref();
+            assert_eq!(rare.and_then(|rare| rare.schedule.as_ref()), Some(&rule.name), "a schedule's jobs name it");
+        }
     }
 
     fn check_queues(&self, now: Timestamp) {

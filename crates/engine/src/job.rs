@@ -332,6 +332,11 @@ impl Job {
         self.spec.rare.as_ref().is_some_and(|rare| rare.repeat.is_some())
     }
 
+    /// The schedule that made it.
+    pub fn made_by(&self) -> Option<&Arc<str>> {
+        self.spec.rare.as_ref()?.schedule.as_ref()
+    }
+
     /// Ids it depends on, as asked.
     pub fn depends_on(&self) -> &[JobId] {
         self.spec.rare.as_ref().map_or(&[], |rare| rare.depends_on.as_slice())

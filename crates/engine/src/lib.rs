@@ -5,6 +5,7 @@
 
 mod admit;
 mod bucket;
+pub mod calendar;
 pub mod change;
 pub mod command;
 mod completed_ids;
@@ -42,6 +43,8 @@ mod ready;
 pub mod rejection;
 pub mod reply;
 mod rows;
+pub mod schedule;
+mod schedule_fire;
 mod skip;
 mod state;
 mod tallies;

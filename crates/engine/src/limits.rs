@@ -42,5 +42,7 @@ pub const TIMED_OUT_TOKENS_MAX: usize = 20;
 pub const PRIORITY_MAX: i64 = 1_000_000;
 /// Highest priority number of a job in a group; the lowest is 0.
 pub const GROUP_PRIORITY_MAX: i64 = 2_097_151;
+/// Schedules at once: as many as one answer can list.
+pub const SCHEDULES_MAX: usize = 10_000;
 /// Requests per queue that later jobs may share: as many kinds of jobs as a queue usually has.
 pub const SHARED_SPECS_MAX: usize = 8;

@@ -119,6 +119,9 @@ impl Engine {
     /// A lease ran out: one attempt and one stall used; back at once to the old place, or dead. The key stays with a live
     /// owner (dedup.md 4).
     fn lose_lock(&mut self, key: JobKey, now: Timestamp, effects: &mut Effects) {
+        if self.drop_lost(key, now, effects) {
+            return;
+        }
         let lock = self.known(key).delivery.as_ref().and_then(|delivery| delivery.lock.clone());
         let (queue, id) = (self.known(key).queue, self.known(key).id.clone());
         let max_stalls = self.queues.get(queue).settings.stall.max_stalls;
@@ -165,6 +168,9 @@ impl Engine {
     }
 
     fn stalled(&mut self, key: JobKey, now: Timestamp, effects: &mut Effects) {
+        if self.drop_lost(key, now, effects) {
+            return;
+        }
         let job = self.known(key);
         let (queue, id): (_, JobId) = (job.queue, job.id.clone());
         let token = job.delivery.as_ref().and_then(|delivery| delivery.lock.as_ref()).map(|lock| lock.token);

@@ -2,7 +2,9 @@
 //!
 //! Times are milliseconds. Payloads are opaque MessagePack bytes: the engine never looks inside.
 
+use crate::calendar::Zone;
 use crate::names::JobId;
+use crate::schedule::Timing;
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -240,6 +242,12 @@ pub struct RareOptions {
     /// The group whose lane it waits in.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub group: Option<Group>,
+    /// The schedule that made it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub schedule: Option<Arc<str>>,
+    /// Dropped, not put back, when its delivery is lost: its schedule makes the next one (dedup.md 6).
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub drop_if_lost: bool,
     /// Repeat after each completion.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<Repeat>,
@@ -258,12 +266,37 @@ pub struct Group {
 /// A job that makes its successor when it completes (protocol-core.md 6.1).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Repeat {
-    /// Time from completion to the next run, greater than 0.
-    pub every: Millis,
+    /// When the next run is due, counted from the completion.
+    #[serde(flatten)]
+    pub timing: Timing,
     /// How often a successor is made; none = for ever.
     #[serde(default)]
     pub limit: Option<u64>,
     /// Which occurrence this job is, from 0.
     #[serde(default)]
     pub count: u64,
+    /// No later run is due before this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start: Option<Timestamp>,
+    /// No later run is due after this moment.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub end: Option<Timestamp>,
+}
+
+impl Repeat {
+    /// A repetition without an end.
+    pub fn new(timing: Timing) -> Repeat {
+        Repeat { timing, limit: None, count: 0, start: None, end: None }
+    }
+
+    /// When the next run is due; none = this one was the last.
+    pub(crate) fn next(&self, now: Timestamp, own: &Zone) -> Option<Timestamp> {
+        let soonest = self.start.unwrap_or(now);
+        let due = match &self.timing {
+            Timing::Every(every) => now.plus(*every).max(soonest),
+            // The first moment of a time that begins may be the calendar's too.
+            Timing::Calendar(pattern) => pattern.next(now.max(soonest.plus(Millis(-1))), own)?,
+        };
+        Some(due).filter(|due| self.end.is_none_or(|end| *due <= end))
+    }
 }

@@ -2,6 +2,7 @@
 
 use crate::limits::{GROUP_PRIORITY_MAX, PRIORITY_MAX};
 use crate::names::JobId;
+use crate::schedule;
 use std::fmt;
 
 /// An expected refusal; never an error of ours.
@@ -64,6 +65,8 @@ pub enum Rejection {
     TooManyParked(usize),
     /// Workers of one queue ask for more kinds of limits per group than are kept apart.
     TooManyGroupLimits(usize),
+    /// About a schedule.
+    Schedule(schedule::Refused),
     /// The window acted on something that changed meanwhile; the text says what it is now.
     Changed(String),
     /// Something the broker does not do, with the field that asked for it.
@@ -111,6 +114,7 @@ impl fmt::Display for Rejection {
             Rejection::TooManyGroupLimits(most) => {
                 write!(out, "Too many different group options in use on this queue (max {most})")
             }
+            Rejection::Schedule(why) => why.fmt(out),
             Rejection::Changed(text) => out.write_str(text),
             Rejection::NotSupported(field) => write!(out, "{field} is not supported by this version"),
         }

@@ -311,6 +311,8 @@ pub enum Reply {
     Group(crate::group::Answer),
     /// GetStallConfig: `{ok, config}`
     StallConfig(StallConfig),
+    /// Cron, CronGet, CronList.
+    Schedule(crate::schedule::Answer),
     /// Totals of one queue or of the broker.
     Totals {
         /// None = of the broker.

@@ -15,7 +15,7 @@ fn cannot_be(message: String) -> Result<(), RestoreError> {
 impl Engine {
     /// Takes the rows in. Whatever had been active is put back or fails for good afterwards, when all is in its place.
     pub(crate) fn load(&mut self, rows: Snapshot, now: Timestamp, effects: &mut Effects) -> Result<(), RestoreError> {
-        let Snapshot { jobs, keys, queues, groups, reserved: _, completed_ids } = rows;
+        let Snapshot { jobs, keys, queues, groups, reserved: _, completed_ids, schedules, ran_on } = rows;
         for (name, settings) in queues {
             let id = self.queues.ensure(&name);
             let queue = self.queues.get_mut(id);
@@ -40,9 +40,13 @@ impl Engine {
             self.load_key(row)?;
         }
         self.load_limits(now);
+        self.load_schedules(schedules)?;
         // What was read stands in the file already; what follows must be written.
         self.dirty = crate::dirty::Dirty::default();
         self.drop_ended_keys(now);
+        if !ran_on {
+            self.skip_missed_runs(now);
+        }
         for key in were_active {
             // What the end of an earlier one brought about may have replaced this one.
             if self.jobs.get(key).is_some() {

@@ -25,10 +25,12 @@ pub(crate) fn project(engine: &Engine) -> Snapshot {
             }
             Change::Reserve(number) => rows.reserved = number,
             Change::PutCompletedId { n, id } => rows.completed_ids.push((n, Arc::from(id))),
+            Change::PutSchedule { schedule, .. } => rows.schedules.push(schedule.clone()),
             Change::DeleteJob(_)
             | Change::DeleteKey(_)
             | Change::DeleteQueue(_)
             | Change::DeleteGroup { .. }
+            | Change::DeleteSchedule(_)
             | Change::DeleteCompletedId(_) => {}
         }
         Ok(())

@@ -3,6 +3,7 @@
 //! Every deadline in the state has its timer and every timer its state: whoever changes a deadline cancels the old timer.
 
 use crate::names::{EntryId, JobKey, ParkId, QueueId};
+use crate::schedule::ScheduleId;
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
 
@@ -23,6 +24,8 @@ pub(crate) enum Timer {
     Refill(QueueId),
     /// A delayed job becomes ready.
     Promote(JobKey),
+    /// A schedule fires.
+    Schedule(ScheduleId),
     /// A parked request has waited long enough.
     ParkEnd(ParkId),
     /// Locks and stalls are looked at.

@@ -6,6 +6,7 @@
 use crate::view::Named;
 use onceover_engine::command::{Add, Backoff, NewJob, RareOptions};
 use onceover_engine::names::JobId;
+use onceover_engine::schedule::Timing;
 
 /// Attempts of a job whose add does not say.
 const ATTEMPTS_DEFAULT: u32 = 3;
@@ -115,7 +116,15 @@ impl List {
             self.number("groupMaxSize", group.max_size);
         }
         if let Some(repeat) = &rare.repeat {
-            self.number("repeat.every", Some(repeat.every.0));
+            match &repeat.timing {
+                Timing::Every(every) => self.number("repeat.every", Some(every.0)),
+                Timing::Calendar(pattern) => {
+                    self.text("repeat.pattern", pattern.text());
+                    self.number("repeat.tz", pattern.zone().map(|zone| zone.name()));
+                }
+            }
+            self.number("repeat.startDate", repeat.start.map(|at| at.0));
+            self.number("repeat.endDate", repeat.end.map(|at| at.0));
             self.number("repeat.limit", repeat.limit);
             self.number("repeat.count", (repeat.count > 0).then_some(repeat.count));
         }

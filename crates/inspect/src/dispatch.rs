@@ -16,7 +16,7 @@ use crate::settings::{self, Settings};
 use crate::view::{Changed, Failure, FailureCode, Reply, RunView, SettingChange};
 use crate::{
     adds, clients, compose, export, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys,
-    queue_actions, queues, runs,
+    queue_actions, queues, runs, schedules,
 };
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
@@ -200,6 +200,7 @@ impl Inspector {
             }
             Request::ReadAdd { text, origin } => Ok(Reply::AddRead(Box::new(compose::read(&text, origin)))),
             Request::DryRun(new) => compose::dry_run(broker, &new).await.map(|run| Reply::DryRun(Box::new(run))),
+            Request::Schedules(query) => schedules::view(broker, query).await.map(Reply::Schedules),
             Request::Run => {
                 let revision = view(broker, |core| core.revision).await?;
                 Ok(Reply::Run(RunView { revision, run: broker.run().as_ref().map(runs::progress) }))
@@ -269,6 +270,7 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
             queue_actions::clean(broker, queue, state, older_than_ms).await?
         }
         Request::ObliterateQueue { queue } => queue_actions::obliterate(broker, queue).await?,
+        Request::ActOnSchedule(asked) => schedules::act(broker, asked).await?,
         Request::SendAdd(new) => actions::send_add(broker, &new).await?,
         Request::StartRun(asked) => runs::start(broker, asked).await?,
         Request::StopRun { id } => runs::stop(broker, id).await?,
@@ -298,6 +300,7 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::JobsPreview { .. }
         | Request::Queues
         | Request::Clients
+        | Request::Schedules(_)
         | Request::Settings
         | Request::ChangeSetting { .. }
         | Request::Scenarios

@@ -4,6 +4,7 @@
 use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
 use onceover_engine::command::{Add, Backoff, DedupRequest, RareOptions, Repeat};
 use onceover_engine::names::JobId;
+use onceover_engine::schedule::Timing;
 use onceover_engine::time::Millis;
 
 /// Attempts of a job whose add does not say.
@@ -75,7 +76,19 @@ fn backoff(asked: Backoff) -> BackoffAsked {
 }
 
 fn repeat(asked: &Repeat) -> RepeatAsked {
-    RepeatAsked { every_ms: millis(asked.every), limit: asked.limit, count: asked.count }
+    let (every_ms, pattern) = match &asked.timing {
+        Timing::Every(every) => (Some(millis(*every)), None),
+        Timing::Calendar(pattern) => (None, Some(pattern)),
+    };
+    RepeatAsked {
+        every_ms,
+        pattern: pattern.map(|pattern| pattern.text().to_string()),
+        tz: pattern.and_then(|pattern| Some(pattern.zone()?.name().to_string())),
+        start_date: asked.start.map(|at| at.0),
+        end_date: asked.end.map(|at| at.0),
+        limit: asked.limit,
+        count: asked.count,
+    }
 }
 
 /// Times that an add asks for are never negative.

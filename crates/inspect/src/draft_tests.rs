@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::send;
+use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::command::{Group, NewJob};
 use onceover_engine::time::Timestamp;
 use std::sync::Arc;
@@ -67,8 +68,17 @@ fn rare_of(dice: &mut Dice) -> RareOptions {
         ..RareOptions::default()
     };
     if dice.flip() {
-        let (every, limit) = (Millis(1 + dice.below(10_000) as i64), dice.maybe(|dice| dice.below(9)));
-        rare.repeat = Some(Repeat { every, limit, count: dice.below(3) });
+        let timing = match dice.maybe(|dice| dice.maybe(|_| Zone::parse("Europe/Berlin").unwrap())) {
+            Some(zone) => Timing::Calendar(Pattern::parse("*/5 2 * * mon", zone).unwrap()),
+            None => Timing::Every(Millis(1 + dice.below(10_000) as i64)),
+        };
+        rare.repeat = Some(Repeat {
+            timing,
+            limit: dice.maybe(|dice| dice.below(9)),
+            count: dice.below(3),
+            start: dice.maybe(|dice| Timestamp(dice.below(9_000) as i64)),
+            end: dice.maybe(|dice| Timestamp(dice.below(9_000) as i64)),
+        });
     } else {
         rare.depends_on = dice.ids();
         rare.parent_id = dice.maybe(|_| JobId::parse("0192f0c1-1111-7222-8333-444400a1b2c3"));

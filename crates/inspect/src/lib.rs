@@ -43,6 +43,7 @@ mod record;
 mod release;
 pub mod request;
 mod runs;
+mod schedules;
 mod send;
 mod settings;
 pub mod view;

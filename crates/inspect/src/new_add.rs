@@ -113,12 +113,24 @@ pub enum BackoffKind {
 }
 
 /// A job that makes its successor when it completes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ts_rs::TS), ts(export))]
 #[serde(rename_all = "camelCase")]
 pub struct RepeatAsked {
-    /// Milliseconds from completion to the next run.
-    pub every_ms: u64,
+    /// Milliseconds from completion to the next run; none = the pattern says when.
+    pub every_ms: Option<u64>,
+    /// A cron text.
+    #[serde(default)]
+    pub pattern: Option<String>,
+    /// The pattern's time zone.
+    #[serde(default)]
+    pub tz: Option<String>,
+    /// No later run before this moment, milliseconds since the epoch.
+    #[serde(default)]
+    pub start_date: Option<i64>,
+    /// No later run after this moment, milliseconds since the epoch.
+    #[serde(default)]
+    pub end_date: Option<i64>,
     /// How many successors at most.
     #[serde(default)]
     pub limit: Option<u64>,

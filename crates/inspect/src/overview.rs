@@ -43,6 +43,7 @@ pub fn of_core(core: &CoreView<'_>, attention: u64) -> Overview {
             adds: core.activity.newest_seq(),
             keys: core.engine.keys_len() as u64,
             jobs: counts_of(core.engine.counts(None)),
+            schedules: core.engine.schedules().count() as u64,
             queues: core.engine.queues().len() as u64,
             clients: clients::count(core),
             attention,

@@ -7,10 +7,12 @@
 use serde::{Deserialize, Serialize};
 
 mod compose;
+mod schedules;
 
 pub use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
 use crate::view::{Action, JobState, SettingChange};
 pub use compose::{ExportAdds, ExportFormat, StartRun};
+pub use schedules::{ScheduleAct, ScheduleVerb, SchedulesQuery};
 
 pub use crate::playground::scenario::{
     LaneSpec, LaneStrategy, Scenario, ScriptAct, ScriptStep, WorkerMove, WorkerSpec,
@@ -99,7 +101,11 @@ pub enum Request {
     Queues,
     /// Connected programs and protocol problems. Answer: `ClientsView`.
     Clients,
+    /// Schedules. Answer: `SchedulesView`.
+    Schedules(SchedulesQuery),
 
+    /// Runs or deletes a schedule. Answer: `ActionResult`.
+    ActOnSchedule(ScheduleAct),
     /// Frees a key; its job stays. Refused when owner or generation changed. Answer: `ActionResult`, with `undo`.
     ReleaseKey(KeyRef),
     /// Frees many keys, each for itself; those that changed are left alone. Answer: `ActionResult`, with `undo` and

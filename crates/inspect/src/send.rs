@@ -129,11 +129,15 @@ fn timing(map: &mut MapWriter<'_>, new: &NewAdd) {
     natural(map, "timeout", new.timeout_ms);
     natural(map, "ttl", new.job_ttl_ms);
     natural(map, "stallTimeout", new.stall_timeout_ms);
-    if let Some(RepeatAsked { every_ms, limit, count }) = new.repeat {
+    if let Some(RepeatAsked { every_ms, pattern, tz, start_date, end_date, limit, count }) = &new.repeat {
         let mut map = map.map("repeat");
-        natural(&mut map, "every", Some(every_ms));
-        natural(&mut map, "limit", limit);
-        natural(&mut map, "count", (count > 0).then_some(count));
+        natural(&mut map, "every", *every_ms);
+        text(&mut map, "pattern", pattern.as_deref());
+        text(&mut map, "tz", tz.as_deref());
+        number(&mut map, "startDate", start_date.map(|at| at as f64));
+        number(&mut map, "endDate", end_date.map(|at| at as f64));
+        natural(&mut map, "limit", *limit);
+        natural(&mut map, "count", Some(*count).filter(|count| *count > 0));
     }
     if let Some(at) = new.timestamp {
         map.number("timestamp", at as f64);

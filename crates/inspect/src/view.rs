@@ -9,6 +9,7 @@ mod compose;
 mod jobs;
 mod keys;
 mod playground;
+mod schedules;
 mod settings;
 mod system;
 
@@ -27,6 +28,7 @@ pub use playground::{
     LaneAdd, LaneEnd, LaneEnding, LaneFigures, LaneJob, LaneKey, LaneSpan, LaneView, PlayClock, PlayLine, PlayRun,
     PlaygroundView, ScenariosView,
 };
+pub use schedules::{ScheduleRow, SchedulesView};
 pub use settings::{DataChoice, DataKind, SettingChange, SettingsView};
 pub use system::{
     BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Notice, Overview,
@@ -69,6 +71,8 @@ pub enum Reply {
     Queues(QueuesView),
     /// To `Clients`.
     Clients(ClientsView),
+    /// To `Schedules`.
+    Schedules(SchedulesView),
     /// To `Scenarios`.
     Scenarios(ScenariosView),
     /// To `Playground`.

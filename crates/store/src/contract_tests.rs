@@ -1,12 +1,13 @@
 //! What every store promises, checked on each of them.
 
-use crate::samples::{Folder, again, bytes, fresh, full_job, full_key, plain_job, plain_key, settings};
+use crate::samples::{Folder, again, bytes, fresh, full_job, full_key, full_schedule, plain_job, plain_key, settings};
 use crate::{SimDisk, SqliteStore, Storage, StoreError};
 use onceover_engine::change::{Change, Snapshot};
 use onceover_engine::command::{Add, Command};
 use onceover_engine::effects::Effects;
 use onceover_engine::job::{Blob, Delivery, Job, JobState};
 use onceover_engine::names::{EntryId, JobKey, Origin, QueueId};
+use onceover_engine::schedule::ScheduleId;
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::{Engine, EngineConfig};
 
@@ -55,6 +56,7 @@ fn every_kind_of_row_comes_back() {
     on_each_store(|store| {
         let (plain, full) = (plain_job(3), full_job(4));
         let (plain_entry, full_entry, queue) = (plain_key(5, 3), full_key(6, 4), settings());
+        let schedule = full_schedule(9);
         let rows = vec![
             Change::Reserve(1_007),
             fresh(&full),
@@ -64,6 +66,7 @@ fn every_kind_of_row_comes_back() {
             Change::PutQueue { name: "mail", settings: &queue },
             Change::PutCompletedId { n: JobKey(2), id: "gone 2" },
             Change::PutCompletedId { n: JobKey(1), id: "gone 1" },
+            Change::PutSchedule { schedule: &schedule, whole: true },
         ];
         commit(store, rows).unwrap();
 
@@ -79,6 +82,7 @@ fn every_kind_of_row_comes_back() {
         assert_eq!(keys, [(&plain_entry, "mail"), (&full_entry, "mail")]);
         assert_eq!(found.queues, [("mail".into(), queue)]);
         assert_eq!(found.completed_ids, [(JobKey(1), "gone 1".into()), (JobKey(2), "gone 2".into())]);
+        assert_eq!(found.schedules, [schedule]);
         assert_eq!(store.payload(JobKey(4)).unwrap(), Some(bytes("\0\u{1}")));
         assert_eq!(store.result(JobKey(4)).unwrap(), Some(bytes("")));
         assert_eq!(store.result(JobKey(3)).unwrap(), None);
@@ -137,12 +141,13 @@ fn bytes_that_are_not_said_to_have_changed_stay() {
 #[test]
 fn deleted_rows_are_gone() {
     on_each_store(|store| {
-        let (job, entry, queue) = (full_job(1), full_key(2, 1), settings());
+        let (job, entry, queue, schedule) = (full_job(1), full_key(2, 1), settings(), full_schedule(3));
         let rows = vec![
             fresh(&job),
             Change::PutKey { entry: &entry, queue: "mail" },
             Change::PutQueue { name: "mail", settings: &queue },
             Change::PutCompletedId { n: JobKey(7), id: "gone" },
+            Change::PutSchedule { schedule: &schedule, whole: true },
         ];
         commit(store, rows).unwrap();
         let rows = vec![
@@ -150,6 +155,7 @@ fn deleted_rows_are_gone() {
             Change::DeleteKey(EntryId(2)),
             Change::DeleteQueue("mail"),
             Change::DeleteCompletedId(JobKey(7)),
+            Change::DeleteSchedule(ScheduleId(3)),
         ];
         commit(store, rows).unwrap();
         assert_eq!(text(&loaded(store)), text(&Snapshot::default()));
@@ -157,6 +163,23 @@ fn deleted_rows_are_gone() {
 
         let unknown = vec![Change::DeleteJob(JobKey(1)), Change::DeleteKey(EntryId(2)), Change::DeleteQueue("mail")];
         commit(store, unknown).unwrap();
+    });
+}
+
+#[test]
+fn a_firing_leaves_the_rule_of_its_schedule_alone() {
+    on_each_store(|store| {
+        let mut schedule = full_schedule(1);
+        commit(store, vec![Change::PutSchedule { schedule: &schedule, whole: true }]).unwrap();
+        (schedule.next_run, schedule.executions, schedule.last) = (Timestamp(9), 3, None);
+        commit(store, vec![Change::PutSchedule { schedule: &schedule, whole: false }]).unwrap();
+        assert_eq!(loaded(store).schedules, [schedule.clone()]);
+        schedule.data = None;
+        commit(store, vec![Change::PutSchedule { schedule: &schedule, whole: true }]).unwrap();
+        assert_eq!(loaded(store).schedules, [schedule]);
+        let missing =
+            commit(store, vec![Change::PutSchedule { schedule: &full_schedule(2), whole: false }]).unwrap_err();
+        assert!(missing.to_string().contains("table schedules, row 2"), "{missing}");
     });
 }
 

@@ -13,6 +13,7 @@ use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
 use onceover_engine::reply::StallConfig;
+use onceover_engine::schedule::{LastRun, Rule, Schedule, ScheduleId};
 use onceover_engine::time::{Millis, Timestamp};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
@@ -48,6 +49,9 @@ ORDER BY queue, group_id";
 
 const COMPLETED_IDS: &str = "SELECT generation, id FROM completed_ids ORDER BY generation";
 
+const SCHEDULES: &str = "
+SELECT number, name, next_run_at_ms, executions, last_run, rule, payload FROM schedules ORDER BY number";
+
 const STATES: [JobState; 5] =
     [JobState::Queued, JobState::Blocked, JobState::Active, JobState::Completed, JobState::Failed];
 
@@ -69,6 +73,8 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
         completed_ids: rows(&moment, file, "completed_ids", COMPLETED_IDS, &mut faults, |cells| {
             Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
         })?,
+        schedules: rows(&moment, file, "schedules", SCHEDULES, &mut faults, schedule)?,
+        ran_on: false,
     };
     moment.commit().map_err(failed)?;
     Ok((snapshot, faults))
@@ -182,6 +188,19 @@ fn group(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<GroupRow, Strin
     let rate = cells.rate("rate_max", "rate_duration_ms")?;
     let concurrency = cells.maybe("concurrency_max", 0)?;
     Ok(GroupRow { queue, group, settings: GroupSettings { paused, held_until, rate, concurrency } })
+}
+
+fn schedule(cells: &mut Cells<'_, '_>) -> Result<Schedule, String> {
+    let id = ScheduleId(cells.number("number")?);
+    let name: Arc<str> = cells.take("name")?;
+    let (next_run, executions) = (cells.moment("next_run_at_ms")?, cells.number("executions")?);
+    let last = cells.json::<Option<LastRun>>("last_run")?;
+    let rule: Rule = cells.json("rule")?;
+    if rule.name != name {
+        return Err(format!("columns name and rule: they name two schedules, '{name}' and '{}'", rule.name));
+    }
+    let data = cells.take::<Option<Vec<u8>>>("payload")?.map(Payload::from);
+    Ok(Schedule { id, rule: Arc::new(rule), data, next_run, executions, last })
 }
 
 /// 0 when the engine has not reserved any numbers yet.

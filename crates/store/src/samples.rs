@@ -1,5 +1,6 @@
 //! Rows and folders for tests.
 
+use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::change::{Change, QueueSettings};
 use onceover_engine::command::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
 use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
@@ -9,6 +10,7 @@ use onceover_engine::job::{
 use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::{EntryId, JobId, JobKey, LockToken, QueueId};
 use onceover_engine::reply::StallConfig;
+use onceover_engine::schedule::{LastRun, Rule, RunOutcome, Schedule, ScheduleId, Timing};
 use onceover_engine::time::{Millis, Timestamp};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -144,7 +146,15 @@ fn full_options() -> RareOptions {
         continue_parent_on_failure: true,
         ignore_dependency_on_failure: true,
         group: Some(Group { id: "g".into(), max_size: Some(9) }),
-        repeat: Some(Repeat { every: Millis(8), limit: Some(u64::MAX), count: 9 }),
+        schedule: Some("hourly".into()),
+        drop_if_lost: true,
+        repeat: Some(Repeat {
+            timing: Timing::Every(Millis(8)),
+            limit: Some(u64::MAX),
+            count: 9,
+            start: Some(Timestamp(10)),
+            end: Some(Timestamp(11)),
+        }),
     }
 }
 
@@ -206,6 +216,31 @@ pub(crate) fn full_key(entry: u64, owner: u64) -> KeyEntry {
         expires_at: Some(Timestamp(61_000)),
         tally: KeyTally { collapsed: 1, data_differs: 2, extended: 3, replaced: 4, last: Some(last) },
         ..plain_key(entry, owner)
+    }
+}
+
+/// A schedule by the calendar, with everything a schedule can have.
+pub(crate) fn full_schedule(number: u64) -> Schedule {
+    let zone = Zone::parse("Europe/Berlin").unwrap();
+    let rule = Rule {
+        name: format!("nightly {number} \u{e9}").into(),
+        timing: Timing::Calendar(Pattern::parse("30 2 * * mon-fri", Some(zone)).unwrap()),
+        also_every: Some(Millis(7)),
+        timezone: Some("Europe/Berlin".into()),
+        limit: Some(3),
+        skip_missed_on_restart: true,
+        skip_if_no_worker: true,
+        spec: full_job(1).spec,
+        dedup_key: Some("k\"1".into()),
+    };
+    let last = LastRun { at: Timestamp(5), outcome: RunOutcome::Collapsed, job: Some(JobId::parse("order 7")) };
+    Schedule {
+        id: ScheduleId(number),
+        rule: Arc::new(rule),
+        data: Some(bytes("\0\u{1}")),
+        next_run: Timestamp(1_700_000_000_000),
+        executions: 2,
+        last: Some(last),
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -148,6 +148,18 @@ CREATE TABLE group_settings (
     rate_duration_ms INTEGER,
     concurrency_max INTEGER,
     PRIMARY KEY (queue, group_id)
+);
+";
+
+const FORMAT_5: &str = "
+CREATE TABLE schedules (
+    number INTEGER PRIMARY KEY,             -- ascending, never reused
+    name TEXT NOT NULL,
+    next_run_at_ms INTEGER NOT NULL,
+    executions INTEGER NOT NULL,
+    last_run TEXT,                          -- what came of it, as JSON
+    rule TEXT NOT NULL,                     -- what was asked for, as JSON
+    payload BLOB                            -- MessagePack; NULL: the jobs have none
 );
 ";
 

@@ -65,6 +65,7 @@ fn move_all(conn: &mut Connection, faults: &[Fault]) -> rusqlite::Result<()> {
                 move_rows(&turn, "dedup_keys", kept_alive, row, "its owner was set aside")?;
             }
             "dedup_keys" => move_rows(&turn, "dedup_keys", "entry = ?1", row, why)?,
+            "schedules" => move_rows(&turn, "schedules", "number = ?1", row, why)?,
             "queues" => move_rows(&turn, "queues", "name = ?1", row, why)?,
             "group_settings" => move_rows(&turn, "group_settings", "rowid = ?1", row, why)?,
             other => move_rows(&turn, other, "generation = ?1", row, why)?,

@@ -9,6 +9,7 @@ use onceover_engine::change::{Change, GroupRow, GroupSettings, JobRow, KeyRow, Q
 use onceover_engine::command::Payload;
 use onceover_engine::job::{Blob, Job};
 use onceover_engine::names::{EntryId, JobKey, QueueId};
+use onceover_engine::schedule::{Schedule, ScheduleId};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -60,6 +61,7 @@ struct Rows {
     queues: BTreeMap<Arc<str>, QueueSettings>,
     groups: BTreeMap<(Arc<str>, Arc<str>), GroupSettings>,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
+    schedules: BTreeMap<ScheduleId, Arc<Schedule>>,
     reserved: u64,
 }
 
@@ -213,6 +215,8 @@ impl Rows {
             Change::DeleteGroup { queue, group } => drop(self.groups.remove(&(Arc::from(queue), Arc::from(group)))),
             Change::Reserve(below) => self.reserved = below,
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
+            Change::PutSchedule { schedule, whole } => self.put_schedule(schedule, whole)?,
+            Change::DeleteSchedule(id) => drop(self.schedules.remove(&id)),
             Change::DeleteCompletedId(n) => drop(self.completed_ids.remove(&n)),
         }
         Ok(())
@@ -239,6 +243,19 @@ impl Rows {
         Ok(())
     }
 
+    fn put_schedule(&mut self, schedule: &Schedule, whole: bool) -> Result<(), StoreError> {
+        let mut kept = schedule.clone();
+        if !whole {
+            let Some(row) = self.schedules.get(&schedule.id) else {
+                let what = format!("table schedules, row {}: it is not there", schedule.id.0);
+                return Err(StoreError::Corrupt { operation: "write to", file: name(), what });
+            };
+            (kept.rule, kept.data) = (row.rule.clone(), row.data.clone());
+        }
+        self.schedules.insert(kept.id, Arc::new(kept));
+        Ok(())
+    }
+
     fn snapshot(&self) -> Snapshot {
         let with_blobs = |row: &Arc<JobRow>| {
             let mut row = JobRow::clone(row);
@@ -260,6 +277,8 @@ impl Rows {
             groups: self.groups.iter().map(group_row).collect(),
             reserved: self.reserved,
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
+            schedules: self.schedules.values().map(|row| Schedule::clone(row)).collect(),
+            ran_on: false,
         }
     }
 }

@@ -11,6 +11,7 @@ use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::JobKey;
 use onceover_engine::reply::StallConfig;
+use onceover_engine::schedule::Schedule;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, params};
 use serde::Serialize;
@@ -49,12 +50,20 @@ const PUT_RESULT: &str = "INSERT OR REPLACE INTO results (generation, result) VA
 const PUT_META: &str = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
 const PUT_COMPLETED_ID: &str = "INSERT OR REPLACE INTO completed_ids (generation, id) VALUES (?1, ?2)";
 
+const PUT_SCHEDULE: &str = "
+INSERT OR REPLACE INTO schedules (number, next_run_at_ms, executions, last_run, name, rule, payload)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+const UPDATE_SCHEDULE: &str = "
+UPDATE schedules SET next_run_at_ms = ?2, executions = ?3, last_run = ?4 WHERE number = ?1";
+
 const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
 const DELETE_PAYLOAD: &str = "DELETE FROM payloads WHERE generation = ?1";
 const DELETE_RESULT: &str = "DELETE FROM results WHERE generation = ?1";
 const DELETE_KEY: &str = "DELETE FROM dedup_keys WHERE entry = ?1";
 const DELETE_QUEUE: &str = "DELETE FROM queues WHERE name = ?1";
 const DELETE_GROUP: &str = "DELETE FROM group_settings WHERE queue = ?1 AND group_id = ?2";
+const DELETE_SCHEDULE: &str = "DELETE FROM schedules WHERE number = ?1";
 const DELETE_COMPLETED_ID: &str = "DELETE FROM completed_ids WHERE generation = ?1";
 
 /// Buffers that are filled anew for each row and keep their memory.
@@ -133,6 +142,8 @@ impl<'s> Writer<'s> {
             Change::DeleteGroup { queue, group } => self.run(DELETE_GROUP, params![queue, group]).map(drop),
             Change::Reserve(below) => self.run(PUT_META, params![RESERVED, row_id(below)]).map(drop),
             Change::PutCompletedId { n, id } => self.run(PUT_COMPLETED_ID, params![row_id(n.0), id]).map(drop),
+            Change::PutSchedule { schedule, whole } => self.put_schedule(schedule, whole),
+            Change::DeleteSchedule(id) => self.run(DELETE_SCHEDULE, params![row_id(id.0)]).map(drop),
             Change::DeleteCompletedId(n) => self.run(DELETE_COMPLETED_ID, params![row_id(n.0)]).map(drop),
         }
     }
@@ -238,6 +249,24 @@ impl<'s> Writer<'s> {
             tally,
         ];
         self.statements.run(PUT_KEY, values).map(drop)
+    }
+
+    /// A firing writes what it changes; the payload may be large.
+    fn put_schedule(&mut self, schedule: &Schedule, whole: bool) -> Result<(), StoreError> {
+        let Schedule { id, rule, data, next_run, executions, last } = schedule;
+        let last = last.as_ref().map(|last| json(&mut self.scratch.second, last));
+        if whole {
+            let rule_text = json(&mut self.scratch.first, &**rule);
+            let data = data.as_deref();
+            let values = params![row_id(id.0), next_run.0, row_id(*executions), last, &*rule.name, rule_text, data];
+            return self.statements.run(PUT_SCHEDULE, values).map(drop);
+        }
+        let values = params![row_id(id.0), next_run.0, row_id(*executions), last];
+        if self.statements.run(UPDATE_SCHEDULE, values)? == 1 {
+            return Ok(());
+        }
+        let what = format!("table schedules, row {}: the row has disappeared from the file", id.0);
+        Err(StoreError::Corrupt { operation: WRITE, file: self.statements.file.to_owned(), what })
     }
 
     fn put_queue(&mut self, name: &str, settings: &QueueSettings) -> Result<(), StoreError> {

@@ -2,8 +2,10 @@
 
 use crate::decode::decode;
 use crate::testing::{ask, command, hex, pack, refusal, unpack};
+use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::command::{Add, Backoff, Command, DedupRequest, NewJob, RareOptions, Repeat};
 use onceover_engine::names::JobId;
+use onceover_engine::schedule::Timing;
 use onceover_engine::time::{Millis, Timestamp};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -262,14 +264,27 @@ fn bad_keys_and_strategies_are_named() {
 }
 
 #[test]
-fn repeats_are_intervals_only() {
+fn repeats_are_intervals_or_patterns() {
     let repeat = rare(&json!({"repeat": {"every": 0.5, "limit": 2, "immediately": false}})).repeat;
-    assert_eq!(repeat, Some(Repeat { every: Millis(1), limit: Some(2), count: 0 }));
+    assert_eq!(repeat, Some(Repeat { limit: Some(2), ..Repeat::new(Timing::Every(Millis(1))) }));
+    let repeat = rare(&json!({"repeat": {"pattern": "0 8 * * *", "tz": "UTC", "startDate": 5.5, "endDate": 7}})).repeat;
+    let zone = Some(Zone::parse("UTC").unwrap());
+    let pattern = Timing::Calendar(Pattern::parse("0 8 * * *", zone).unwrap());
+    assert_eq!(repeat, Some(Repeat { start: Some(Timestamp(5)), end: Some(Timestamp(7)), ..Repeat::new(pattern) }));
     for (fields, text) in [
         (json!({"repeat": {}}), "repeat requires exactly one of every or pattern"),
         (json!({"repeat": {"every": 5, "pattern": "* * * * *"}}), "repeat requires exactly one of every or pattern"),
-        (json!({"repeat": {"pattern": "* * * * *"}}), "repeat.pattern is not supported by this version"),
-        (json!({"repeat": {"every": 5, "endDate": 7}}), "repeat.endDate is not supported by this version"),
+        (
+            json!({"repeat": {"pattern": "bad"}}),
+            "Invalid repeat pattern: Cron expression must have 5 fields, or 6 fields with leading seconds",
+        ),
+        (json!({"repeat": {"pattern": "* * * * *", "tz": "Nope"}}), "Invalid repeat pattern: unknown time zone 'Nope'"),
+        (json!({"repeat": {"pattern": 5}}), "repeat.pattern must be a string"),
+        (json!({"repeat": {"every": 5, "startDate": "x"}}), "repeat.startDate must be a finite timestamp"),
+        (json!({"repeat": {"every": 5, "endDate": "2027"}}), "repeat.endDate must be a finite timestamp"),
+        (json!({"repeat": {"every": 5, "immediately": 7}}), "repeat.immediately must be a boolean"),
+        (json!({"repeat": {"every": 5, "offset": 7}}), "repeat.offset is not supported by this version"),
+        (json!({"repeat": {"every": 5, "jobId": "j"}}), "repeat.jobId is not supported by this version"),
         (json!({"repeat": {"every": 0}}), "repeat.every must be a positive finite number"),
         (json!({"repeat": {"every": "5"}}), "repeat.every must be a positive finite number"),
         (json!({"repeat": 5}), "repeat must be an object"),

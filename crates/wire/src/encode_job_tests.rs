@@ -9,6 +9,7 @@ use onceover_engine::job::{
 };
 use onceover_engine::names::{JobId, JobKey, QueueId};
 use onceover_engine::reply::{Delivered, JobRecord, Reply};
+use onceover_engine::schedule::Timing;
 use onceover_engine::time::{Millis, Timestamp};
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -101,7 +102,7 @@ fn options_show_in_the_record() {
         debounce_id: Some("b".to_owned()),
         debounce_ttl: Some(6.0),
         fail_parent_on_failure: true,
-        repeat: Some(Repeat { every: Millis(9), limit: Some(2), count: 1 }),
+        repeat: Some(Repeat { limit: Some(2), count: 1, ..Repeat::new(Timing::Every(Millis(9))) }),
         ..RareOptions::default()
     };
     let dedup =

@@ -10,5 +10,8 @@ pub const FIELDS_MAX: usize = 1_000;
 /// Characters (UTF-16 units, as clients count) of a queue name or a job name.
 pub const NAME_CHARS_MAX: usize = 256;
 
+/// Characters of a schedule's name: a job's id may be as long (dedup.md 5).
+pub const SCHEDULE_NAME_CHARS_MAX: usize = 1_024;
+
 /// JSON text of one payload in UTF-16 units, 10 MiB, the limit that the clients know.
 pub const PAYLOAD_JSON_UNITS_MAX: usize = 10 * 1024 * 1024;

@@ -24,11 +24,6 @@ const queueCalls: Record<string, (queue: Queue<Data>) => unknown> = {
   rateLimit: (queue) => queue.rateLimit(1_000),
   getRateLimitTtl: (queue) => queue.getRateLimitTtl(),
   isMaxed: (queue) => queue.isMaxed(),
-  upsertJobScheduler: (queue) => queue.upsertJobScheduler('s', { every: 1_000 }),
-  removeJobScheduler: (queue) => queue.removeJobScheduler('s'),
-  getJobScheduler: (queue) => queue.getJobScheduler('s'),
-  getJobSchedulers: (queue) => queue.getJobSchedulers(),
-  getJobSchedulersCount: (queue) => queue.getJobSchedulersCount(),
   trimEvents: (queue) => queue.trimEvents(10),
   getChildrenValues: (queue) => queue.getChildrenValues('j'),
   getGroupJobsCount: (queue) => queue.getGroupJobsCount('g'),
@@ -93,7 +88,6 @@ Object.assign(checks, {
 
   'an option that belongs to a command this version does not have is refused by name': () =>
     withQueue(async (queue) => {
-      await refused('repeat.pattern is not supported by this version', () => queue.add('x', {}, { repeat: { pattern: '* * * * *' } }));
       const parent = await queue.add('parent', {});
       await refused('parentId is not supported by this version', () => queue.add('x', {}, { parent: { id: parent.id, queue: queue.name } }));
       await refused("Metrics type 'failed' is not supported by this version", () => queue.getMetrics('failed'));

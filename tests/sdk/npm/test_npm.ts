@@ -10,6 +10,7 @@ import './job_options';
 import './queue_methods';
 import './job_methods';
 import './worker_methods';
+import './schedulers';
 import './refusals';
 import { checks, holders, same, unused } from './client';
 

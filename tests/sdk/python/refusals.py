@@ -19,13 +19,6 @@ CALLS = {
     "Queue.remove_global_rate_limit": lambda queue: queue.remove_global_rate_limit(),
     "Queue.set_global_concurrency": lambda queue: queue.set_global_concurrency(2),
     "Queue.remove_global_concurrency": lambda queue: queue.remove_global_concurrency(),
-    "Queue.upsert_job_scheduler": lambda queue: queue.upsert_job_scheduler("s", {"every": 1_000}),
-    "Queue.remove_job_scheduler": lambda queue: queue.remove_job_scheduler("s"),
-    "Queue.get_job_scheduler": lambda queue: queue.get_job_scheduler("s"),
-    "Queue.get_job_schedulers": lambda queue: queue.get_job_schedulers(),
-    "Queue.get_job_schedulers_count": lambda queue: queue.get_job_schedulers_count(),
-    "Queue.add_cron": lambda queue: queue.add_cron("s", "* * * * *"),
-    "Queue.every": lambda queue: queue.every("s", 1_000),
     "Queue.add_webhook": lambda queue: queue.add_webhook("http://127.0.0.1:1/", ["job.completed"]),
     "Queue.remove_webhook": lambda queue: queue.remove_webhook("w"),
     "Queue.list_webhooks": lambda queue: queue.list_webhooks(),
@@ -49,10 +42,3 @@ def refusals():
             refused(f"Unknown command: {command}", lambda method=method: CALLS[method](queue))
         same((queue.count(), queue.get_active_count()), (0, 1))
 
-
-@checks
-def refused_options():
-    """an option that belongs to a command this version does not have is refused by name"""
-    with connect() as queue:
-        refused("repeat.pattern is not supported by this version", lambda: queue.add("x", {}, repeat={"pattern": "* * * * *"}))
-        same(queue.count(), 0)

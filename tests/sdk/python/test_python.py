@@ -10,11 +10,12 @@ import job_options
 import keys
 import queue_methods
 import refusals
+import schedulers
 import worker_methods
 
 from client import broker, checks, same, unused
 
-PARTS = (keys, job_options, queue_methods, worker_methods, refusals)
+PARTS = (keys, job_options, queue_methods, worker_methods, schedulers, refusals)
 
 
 @checks

@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 import sys
+import time
 import uuid
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -158,6 +159,22 @@ def stacks(driver, _port):
     stack = driver.ok("getJob", jobId=one)["job"]["stacktrace"]
     same(0 < len(stack) <= 10, True)
     contains("\n".join(stack), "BOOM-CONFORMANCE")
+
+
+@checks
+def schedulers(driver, _port):
+    """upsertScheduler, getScheduler, removeScheduler: one schedule that fires, until it is removed"""
+    queue, name = fresh("conf"), fresh("s")
+    driver.ok("upsertScheduler", queue=queue, schedulerId=name, repeat={"pattern": "0 3 * * *", "tz": "Europe/Berlin"})
+    same(driver.ok("getScheduler", schedulerId=name), {"scheduler": {}})
+    driver.ok("upsertScheduler", queue=queue, schedulerId=name, repeat={"every": 50})
+    deadline = time.monotonic() + 10
+    while driver.ok("count", queue=queue)["count"] == 0:
+        assert time.monotonic() < deadline, "it never fired"
+    driver.ok("removeScheduler", schedulerId=name)
+    same(driver.ok("getScheduler", schedulerId=name), {"scheduler": None})
+    driver.refused("Cron job not found", "removeScheduler", schedulerId=name)
+    driver.refused("Invalid cron expression", "upsertScheduler", queue=queue, schedulerId=name, repeat={"pattern": "61 * * * *"})
 
 
 @checks

@@ -21,6 +21,10 @@ jobs: number,
  */
 queues: number, 
 /**
+ * Schedules.
+ */
+schedules: number, 
+/**
  * Connected programs.
  */
 clients: number, 

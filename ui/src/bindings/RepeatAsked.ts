@@ -5,9 +5,25 @@
  */
 export type RepeatAsked = { 
 /**
- * Milliseconds from completion to the next run.
+ * Milliseconds from completion to the next run; none = the pattern says when.
  */
-everyMs: number, 
+everyMs: number | null, 
+/**
+ * A cron text.
+ */
+pattern: string | null, 
+/**
+ * The pattern's time zone.
+ */
+tz: string | null, 
+/**
+ * No later run before this moment, milliseconds since the epoch.
+ */
+startDate: number | null, 
+/**
+ * No later run after this moment, milliseconds since the epoch.
+ */
+endDate: number | null, 
 /**
  * How many successors at most.
  */

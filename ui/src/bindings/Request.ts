@@ -11,6 +11,8 @@ import type { KeysChosen } from "./KeysChosen";
 import type { KeysQuery } from "./KeysQuery";
 import type { NewAdd } from "./NewAdd";
 import type { PlaygroundAct } from "./PlaygroundAct";
+import type { ScheduleAct } from "./ScheduleAct";
+import type { SchedulesQuery } from "./SchedulesQuery";
 import type { SettingChange } from "./SettingChange";
 import type { StartRun } from "./StartRun";
 
@@ -73,7 +75,7 @@ action: Action,
 /**
  * Which jobs.
  */
-jobs: JobsChosen, } | { "type": "queues" } | { "type": "clients" } | { "type": "releaseKey" } & KeyRef | { "type": "releaseKeys", 
+jobs: JobsChosen, } | { "type": "queues" } | { "type": "clients" } | { "type": "schedules" } & SchedulesQuery | { "type": "actOnSchedule" } & ScheduleAct | { "type": "releaseKey" } & KeyRef | { "type": "releaseKeys", 
 /**
  * As they were on the screen, at most 10,000.
  */

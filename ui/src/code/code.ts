@@ -96,8 +96,16 @@ function backoff(add: NewAdd): unknown {
 
 function repeat(add: NewAdd): Options | undefined {
   if (!add.repeat) return undefined;
-  const { everyMs, limit, count } = add.repeat;
-  return { every: everyMs, limit: number(limit), count: count || undefined };
+  const { everyMs, pattern, tz, startDate, endDate, limit, count } = add.repeat;
+  return {
+    every: number(everyMs),
+    pattern: some(pattern),
+    tz: some(tz),
+    startDate: number(startDate),
+    endDate: number(endDate),
+    limit: number(limit),
+    count: count || undefined,
+  };
 }
 
 /** The raw command. The payload stands in it as it was written, so that nothing is rounded. */

@@ -2,7 +2,17 @@
 // So Back works, a state can be shared, and a test can start anywhere.
 import { setSetting } from './settings.svelte';
 
-export const SCREENS = ['start', 'adds', 'keys', 'jobs', 'queues', 'clients', 'playground', 'settings'] as const;
+export const SCREENS = [
+  'start',
+  'adds',
+  'keys',
+  'jobs',
+  'queues',
+  'schedules',
+  'clients',
+  'playground',
+  'settings',
+] as const;
 export type Screen = (typeof SCREENS)[number];
 
 export interface Place {

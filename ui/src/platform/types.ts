@@ -24,6 +24,7 @@ import type { QueuesView } from '../bindings/QueuesView';
 import type { ReleasePreview } from '../bindings/ReleasePreview';
 import type { Request } from '../bindings/Request';
 import type { ScenariosView } from '../bindings/ScenariosView';
+import type { SchedulesView } from '../bindings/SchedulesView';
 import type { SettingsView } from '../bindings/SettingsView';
 import type { Text } from '../bindings/Text';
 
@@ -47,6 +48,7 @@ interface Reads {
   jobData: Text;
   jobsPreview: JobsPreview;
   queues: QueuesView;
+  schedules: SchedulesView;
   settings: SettingsView;
   clients: ClientsView;
   scenarios: ScenariosView;

@@ -33,7 +33,7 @@ export function overview(over: Partial<Overview> = {}): Overview {
     dataBytes: 3_250_585,
     storageTrouble: null,
     startedAt: NOW - 3_600_000,
-    counts: { adds: 12_431, keys: 187, jobs: 946, queues: 6, clients: 4, attention: 3 },
+    counts: { adds: 12_431, keys: 187, jobs: 946, queues: 6, schedules: 2, clients: 4, attention: 3 },
     addsPerS: 214,
     connections: 9,
     workers: 2,

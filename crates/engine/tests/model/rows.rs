@@ -4,6 +4,7 @@ use onceover_engine::change::{Change, GroupRow, GroupSettings, JobRow, KeyRow, Q
 use onceover_engine::engine::Engine;
 use onceover_engine::job::{Blob, JobState};
 use onceover_engine::names::{EntryId, JobKey};
+use onceover_engine::schedule::{Schedule, ScheduleId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -17,6 +18,7 @@ pub struct Rows {
     groups: BTreeMap<(String, String), GroupSettings>,
     reserved: u64,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
+    schedules: BTreeMap<ScheduleId, Schedule>,
 }
 
 impl Rows {
@@ -59,6 +61,12 @@ impl Rows {
             Change::DeleteGroup { queue, group } => drop(self.groups.remove(&(queue.to_owned(), group.to_owned()))),
             Change::Reserve(number) => self.reserved = number,
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
+            Change::PutSchedule { schedule, whole } => {
+                if self.schedules.insert(schedule.id, schedule.clone()).is_none() && !whole {
+                    return Err(format!("{}: no row, and only a part was written", schedule.rule.name));
+                }
+            }
+            Change::DeleteSchedule(id) => drop(self.schedules.remove(&id)),
             Change::DeleteCompletedId(n) => drop(self.completed_ids.remove(&n)),
         }
         Ok(())
@@ -88,6 +96,8 @@ impl Rows {
                 .collect(),
             reserved: self.reserved,
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
+            schedules: self.schedules.values().cloned().collect(),
+            ran_on: false,
         }
     }
 }

@@ -9,6 +9,7 @@ use onceover_engine::dedup::DecisionCode;
 use onceover_engine::effects::AddRecord;
 use onceover_engine::names::JobId;
 use onceover_engine::reply::Reply;
+use onceover_engine::schedule::Timing;
 use onceover_engine::time::Millis;
 use std::rc::Rc;
 use std::sync::{Arc, LazyLock};
@@ -117,7 +118,9 @@ impl Stage {
                 depends_on: spec.after.iter().map(|id| self.job_id(*id)).collect(),
                 ttl: step.job_ttl.map(Millis),
                 timeout: step.timeout.map(Millis),
-                repeat: step.repeat.map(|limit| Repeat { every: Millis(REPEAT_EVERY), limit: Some(limit), count: 0 }),
+                repeat: step
+                    .repeat
+                    .map(|limit| Repeat { limit: Some(limit), ..Repeat::new(Timing::Every(Millis(REPEAT_EVERY))) }),
                 ..RareOptions::default()
             })
         });

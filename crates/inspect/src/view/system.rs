@@ -109,6 +109,8 @@ pub struct NavCounts {
     pub jobs: u64,
     /// Queues.
     pub queues: u64,
+    /// Schedules.
+    pub schedules: u64,
     /// Connected programs.
     pub clients: u64,
     /// Keys with something to look at.

@@ -70,7 +70,7 @@ fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints)
     let backoff = backoff(fields)?;
     let ttl = fields.millis("ttl", YEAR)?;
     let depends_on = fields.job_ids("dependsOn")?;
-    let (name, data) = name_and_data(fields, hints)?;
+    let (name, data) = name_and_data(fields, "name", hints)?;
     let custom_id = fields.ident(id_field)?.map(|text| JobId::parse(&text));
     let max_size = group_max_size(fields)?;
     let group = group.map(|group| Group { max_size, ..group });
@@ -79,7 +79,7 @@ fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints)
         repeat::check_alone(&rare, custom_id.is_some())?;
     }
     refuse_parent_link(fields)?;
-    let (dedup_key, dedup) = dedup(fields, data.as_deref())?;
+    let (dedup_key, dedup) = dedup(fields, data.as_deref(), None)?;
     let spec = NewJob {
         queue: queue.clone(),
         name,
@@ -120,10 +120,10 @@ fn rare(fields: &Fields<'_>) -> Result<RareOptions> {
     })
 }
 
-/// The job's name and its data, with the name taken out of the data where an older client put it.
-fn name_and_data(fields: &Fields<'_>, hints: &mut Hints) -> Result<(Arc<str>, Option<Payload>)> {
+/// The job's name, in the named field, and its data, with the name taken out of the data where an older client put it.
+pub fn name_and_data(fields: &Fields<'_>, field: &str, hints: &mut Hints) -> Result<(Arc<str>, Option<Payload>)> {
     let data = fields.raw("data");
-    if let Some(name) = fields.raw("name") {
+    if let Some(name) = fields.raw(field) {
         let name = Arc::from(names::job_name(name.value())?);
         return Ok((name, data.map(names::payload)));
     }
@@ -138,7 +138,7 @@ fn name_and_data(fields: &Fields<'_>, hints: &mut Hints) -> Result<(Arc<str>, Op
 }
 
 /// The wait before another attempt: a number, or `{type, delay}`.
-fn backoff(fields: &Fields<'_>) -> Result<Backoff> {
+pub fn backoff(fields: &Fields<'_>) -> Result<Backoff> {
     let Some(Value::Map(map)) = fields.given("backoff") else {
         let delay = fields.millis("backoff", DAY)?;
         return Ok(delay.map_or_else(Backoff::default, |delay| Backoff { delay, ..Backoff::default() }));
@@ -153,11 +153,16 @@ fn backoff(fields: &Fields<'_>) -> Result<Backoff> {
     Ok(Backoff { delay, fixed, as_object: true })
 }
 
-/// The key an add asks for: `uniqueKey`, then `dedup.key`, then the hash of the payload. And what is to be done about it.
-fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<(Option<Arc<str>>, DedupRequest)> {
+/// The key an add asks for: `uniqueKey`, then `dedup.key`, then the hash of the payload, then
+/// `fallback`. And what is to be done about it.
+pub fn dedup(
+    fields: &Fields<'_>,
+    data: Option<&[u8]>,
+    fallback: Option<&str>,
+) -> Result<(Option<Arc<str>>, DedupRequest)> {
     let unique_key = fields.ident("uniqueKey")?;
     let Some(options) = fields.map("dedup", "dedup.")? else {
-        return Ok((unique_key.map(Arc::from), DedupRequest::default()));
+        return Ok((unique_key.as_deref().or(fallback).map(Arc::from), DedupRequest::default()));
     };
     let key = options.ident("key")?;
     let hash = options.flag("hash")?.unwrap_or(false);
@@ -165,16 +170,17 @@ fn dedup(fields: &Fields<'_>, data: Option<&[u8]>) -> Result<(Option<Arc<str>>, 
     let extend = options.flag("extend")?.unwrap_or(false);
     let replace = options.flag("replace")?.unwrap_or(false);
     let keep_last = options.flag("keepLastIfActive")?.unwrap_or(false);
-    let (key, from_hash) = match unique_key.or(key) {
-        Some(key) => (Arc::from(&*key), false),
+    let (key, from_hash) = match unique_key.or(key).as_deref() {
+        Some(key) => (Arc::from(key), false),
         // Data that is absent reads as null in JSON.
         None if hash => match canonical_hash(data.unwrap_or(NIL)) {
             Ok(hash) => (Arc::from(hash), true),
             Err(_) => return Err(DecodeError::invalid("Job data must be JSON serializable")),
         },
-        None => {
-            return Err(DecodeError::invalid("Deduplication requires either hash: true or a custom key"));
-        }
+        None => match fallback {
+            Some(key) => (Arc::from(key), false),
+            None => return Err(DecodeError::invalid("Deduplication requires either hash: true or a custom key")),
+        },
     };
     Ok((Some(key), DedupRequest { from_hash, ttl, extend, replace, keep_last }))
 }

@@ -14,6 +14,7 @@ mod monitor;
 mod names;
 mod query;
 mod repeat;
+mod schedule;
 mod work;
 
 use crate::msgpack::{Raw, Value};
@@ -47,6 +48,10 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("ClearLogs", change::clear_logs),
     ("CompactMemory", monitor::compact_memory),
     ("Count", query::count),
+    ("Cron", schedule::save),
+    ("CronDelete", schedule::delete),
+    ("CronGet", schedule::get),
+    ("CronList", schedule::list),
     ("DashboardOverview", monitor::overview),
     ("DashboardQueue", monitor::queue),
     ("DashboardQueues", monitor::queues),

@@ -1,38 +1,57 @@
 //! The `repeat` option of an add: a job that makes its successor when it completes.
 //!
-//! Intervals only. A calendar pattern or one of the finer options is refused by name rather than ignored.
+//! The first job is an add like any other; what is said here is about the later ones. Options that would change more and are
+//! not there are refused by name rather than ignored.
 
 use super::Result;
 use super::fields::{Bounds, Fields};
 use crate::request::DecodeError;
+use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::command::{RareOptions, Repeat};
-use onceover_engine::time::Millis;
+use onceover_engine::schedule::Timing;
+use onceover_engine::time::{Millis, Timestamp};
 
-/// Options of bunqueue's `repeat` that change when a job runs and are not there yet.
-const UNSUPPORTED: [&str; 6] = ["startDate", "endDate", "tz", "immediately", "offset", "jobId"];
+/// Options of bunqueue's `repeat` that are not there.
+const UNSUPPORTED: [&str; 2] = ["offset", "jobId"];
 
+/// `immediately` needs nothing: the first job is always there at once, as in 2.9.5.
 pub fn repeat(fields: &Fields<'_>) -> Result<Option<Repeat>> {
     let Some(options) = fields.map("repeat", "repeat.")? else { return Ok(None) };
     if options.given("every").is_some() == options.given("pattern").is_some() {
         return Err(DecodeError::invalid("repeat requires exactly one of every or pattern"));
     }
-    if options.given("pattern").is_some() {
-        return Err(options.unsupported("pattern"));
-    }
     // False, zero and empty texts are the defaults of these options, which some clients spell out.
     if let Some(name) = UNSUPPORTED.into_iter().find(|name| options.truthy(name)) {
         return Err(options.unsupported(name));
     }
-    let every = match options.number("every") {
-        Ok(Some(every)) if every > 0.0 => every,
-        Ok(_) | Err(_) => return Err(options.must_be("every", "a positive finite number")),
-    };
+    options.flag("immediately")?;
+    let timing = timing(&options)?;
     Ok(Some(Repeat {
-        // Less than a millisecond is not zero, which would be no interval.
-        every: Millis((every.floor() as i64).max(1)),
+        timing,
         limit: options.integer("limit", Bounds::NATURAL)?.map(|limit| limit as u64),
         count: options.integer("count", Bounds::NATURAL)?.unwrap_or(0) as u64,
+        start: moment(&options, "startDate")?,
+        end: moment(&options, "endDate")?,
     }))
+}
+
+fn timing(options: &Fields<'_>) -> Result<Timing> {
+    let bad = |why| DecodeError::invalid(format!("Invalid repeat pattern: {why}"));
+    let zone = options.filled_text("tz")?.map(Zone::parse).transpose().map_err(bad)?;
+    if options.given("pattern").is_some() {
+        let text = options.text("pattern")?.unwrap_or_default();
+        return Pattern::parse(text, zone).map(Timing::Calendar).map_err(bad);
+    }
+    match options.number("every") {
+        // Less than a millisecond is not zero, which would be no interval.
+        Ok(Some(every)) if every > 0.0 => Ok(Timing::Every(Millis((every.floor() as i64).max(1)))),
+        Ok(_) | Err(_) => Err(options.must_be("every", "a positive finite number")),
+    }
+}
+
+fn moment(options: &Fields<'_>, name: &str) -> Result<Option<Timestamp>> {
+    let moment = super::names::moment(options, name);
+    moment.map_err(|_| options.must_be(name, "a finite timestamp"))
 }
 
 /// A repeating job cannot have a fixed id, which its successor could not take, nor relations, which that would not

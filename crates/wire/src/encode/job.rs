@@ -9,6 +9,7 @@ use onceover_engine::command::{RareOptions, Repeat};
 use onceover_engine::job::{Blob, FailedAttempt, Job, RareState, TimelineEntry};
 use onceover_engine::limits::STACK_TRACE_LIMIT_DEFAULT;
 use onceover_engine::reply::JobRecord;
+use onceover_engine::schedule::Timing;
 use onceover_engine::time::{Millis, Timestamp};
 
 /// What a query adds to the record.
@@ -132,10 +133,24 @@ fn deduplication(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
 
 fn repeat(out: &mut BytesMut, repeat: &Repeat) {
     let mut map = MapWriter::begin(out);
-    map.int("every", repeat.every.0);
+    match &repeat.timing {
+        Timing::Every(every) => millis(map.key("every"), *every),
+        Timing::Calendar(pattern) => {
+            map.str("pattern", pattern.text());
+            if let Some(zone) = pattern.zone() {
+                map.str("tz", zone.name());
+            }
+        }
+    }
     map.int("count", repeat.count as i64);
     if let Some(limit) = repeat.limit {
         map.int("limit", limit as i64);
+    }
+    if let Some(start) = repeat.start {
+        map.time("startDate", start.0);
+    }
+    if let Some(end) = repeat.end {
+        map.time("endDate", end.0);
     }
 }
 

@@ -10,6 +10,7 @@ mod group;
 mod job;
 mod limit;
 mod reply;
+mod schedule;
 
 use crate::frame::write_frame;
 use crate::json::write_json;

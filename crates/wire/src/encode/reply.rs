@@ -1,7 +1,7 @@
 //! The answers to engine commands, one arm per shape.
 
 use super::job::{self, Extras, millis, time};
-use super::{EncodeCtx, figures, group, limit, write_id, write_ids};
+use super::{EncodeCtx, figures, group, limit, schedule, write_id, write_ids};
 use crate::msgpack::write::{self, MapWriter};
 use bytes::BytesMut;
 use onceover_engine::command::StateName;
@@ -73,6 +73,7 @@ pub fn reply(map: &mut MapWriter<'_>, reply: &Reply, ctx: EncodeCtx) {
         Reply::Limits(standing) => limit::standing(&mut map.map("data"), standing),
         Reply::Group(answer) => group::answer(map, answer),
         Reply::StallConfig(config) => figures::stall_config(&mut map.map("config"), config),
+        Reply::Schedule(answer) => schedule::answer(map, answer),
         Reply::Totals { queue: None, totals, counts } => figures::broker_totals(map, totals, counts),
         Reply::Totals { queue: Some(_), totals, counts: _ } => figures::queue_metrics(&mut map.map("data"), totals),
     }

@@ -33,12 +33,14 @@ enum Must {
     Texts(&'static str),
     /// Any list.
     List(&'static str),
+    /// True or false.
+    Flag(&'static str),
     /// A map.
     Object(&'static str),
 }
 
 use Must::{
-    AnyNumber, GroupId, Id, Integer, Limit, List, MaybeId, Number, Object, Positive, Queue, Text, Texts, There,
+    AnyNumber, Flag, GroupId, Id, Integer, Limit, List, MaybeId, Number, Object, Positive, Queue, Text, Texts, There,
 };
 
 const YEAR: i64 = 31_536_000_000;
@@ -50,8 +52,10 @@ fn table() -> Vec<(Json, Vec<Must>)> {
     table.extend(of_one_job());
     table.extend(of_queues());
     table.extend(of_limits());
+    table.extend(of_schedules());
     // Metrics without a queue are the broker's; a token of a wrong type is a wrong token.
-    let bare = ["Auth", "Hello", "ListQueues", "ListWorkers", "Metrics", "Ping", "Stats", "UnsubscribeEvents"];
+    let bare =
+        ["Auth", "CronList", "Hello", "ListQueues", "ListWorkers", "Metrics", "Ping", "Stats", "UnsubscribeEvents"];
     table.extend(bare.map(|cmd| (json!({"cmd": cmd}), vec![])));
     let bare = ["CompactMemory", "DashboardOverview", "DashboardQueues", "Prometheus", "StorageStatus"];
     table.extend(bare.map(|cmd| (json!({"cmd": cmd}), vec![])));
@@ -141,6 +145,27 @@ fn of_limits() -> Vec<(Json, Vec<Must>)> {
     let plain = ["GetGroupConcurrency", "RemoveGroupConcurrency", "PauseGroup", "ResumeGroup", "IsGroupPaused"];
     table.extend(plain.map(|cmd| group(cmd, &[])));
     table
+}
+
+/// Schedules; their own texts are in `schedules`.
+fn of_schedules() -> Vec<(Json, Vec<Must>)> {
+    let fields = vec![
+        Queue,
+        Id("name"),
+        MaybeId("uniqueKey"),
+        Text("schedule"),
+        Text("timezone"),
+        Integer("maxLimit", -SAFE, SAFE),
+        Integer("priority", -1_000_000, 1_000_000),
+        Object("dedup"),
+        Object("jobOptions"),
+        Flag("immediately"),
+        Flag("skipMissedOnRestart"),
+        Flag("skipIfNoWorker"),
+        Flag("preventOverlap"),
+    ];
+    let named = ["CronDelete", "CronGet"].map(|cmd| (json!({"cmd": cmd, "name": "s"}), vec![Id("name")]));
+    [vec![(json!({"cmd": "Cron", "name": "s", "queue": "q", "repeatEvery": 5}), fields)], named.to_vec()].concat()
 }
 
 /// Adding, taking, finishing, keeping alive, registering.
@@ -260,6 +285,7 @@ fn wrong(must: Must) -> Vec<(&'static str, Json, String)> {
                 .concat()
         }
         List(name) => of_types(name, &[json!(5), json!("a"), json!({})], "an array"),
+        Flag(name) => of_types(name, &[json!(0), json!("true"), json!([]), json!({})], "a boolean"),
         Object(name) => of_types(name, &[json!(5), json!("a"), json!([])], "an object"),
     }
 }
@@ -337,18 +363,13 @@ fn what_is_not_there_yet_is_refused_by_name_and_changes_nothing() {
     let mut bench = Bench::new();
     let cases = [
         (
-            json!({"cmd": "PUSH", "queue": "q", "repeat": {"pattern": "* * * * *"}}),
-            "repeat.pattern is not supported by this version",
-        ),
-        (
-            json!({"cmd": "PUSH", "queue": "q", "repeat": {"every": 5, "tz": "UTC"}}),
-            "repeat.tz is not supported by this version",
+            json!({"cmd": "PUSH", "queue": "q", "repeat": {"every": 5, "offset": 7}}),
+            "repeat.offset is not supported by this version",
         ),
         (
             json!({"cmd": "PUSH", "queue": "q", "parentId": "p", "data": {"__parentId": "p", "__parentQueue": "q"}}),
             "parentId is not supported by this version: linking to an existing parent",
         ),
-        (json!({"cmd": "Cron", "name": "c"}), "Unknown command: Cron"),
         (json!({"cmd": "PUSHF", "flow": {}}), "Unknown command: PUSHF"),
     ];
     for (request, text) in cases {

@@ -10,7 +10,7 @@ use onceover_engine::{Engine, EngineConfig};
 use onceover_wire::decode;
 use onceover_wire::encode::{EncodeCtx, encode_error, encode_event, encode_reply};
 use onceover_wire::frame::{FrameDecoder, NextFrame};
-use onceover_wire::msgpack::{Raw, Value, write};
+use onceover_wire::msgpack::{Raw, Value, write as pack_as};
 use onceover_wire::request::Request;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
@@ -28,6 +28,8 @@ pub struct Bench {
     /// Events since they were last looked at, in order; an answer stands among them as `"reply"`.
     events: Vec<Json>,
     config: EngineConfig,
+    /// What the last start read.
+    rows: Snapshot,
     /// Whether the engine's invariants are checked after every step.
     checked: bool,
 }
@@ -39,8 +41,8 @@ impl Bench {
 
     pub fn with(config: EngineConfig) -> Bench {
         let engine = Engine::new(config.clone(), 7);
-        let mut bench =
-            Bench { engine, now: START, conn: 1, late: Vec::new(), events: Vec::new(), config, checked: true };
+        let (late, events, rows) = (Vec::new(), Vec::new(), Snapshot::default());
+        let mut bench = Bench { engine, now: START, conn: 1, late, events, config, rows, checked: true };
         bench.at(0);
         bench
     }
@@ -168,7 +170,8 @@ impl Bench {
     pub fn restart(&mut self, down: i64) -> &mut Bench {
         self.now += down;
         let mut effects = Effects::default();
-        let rows = project(&self.engine);
+        write(&mut self.rows, &self.engine);
+        let rows = self.rows.clone();
         let engine = Engine::restore(self.config.clone(), 8, rows, Timestamp(self.now), &mut effects);
         self.engine = engine.expect("what an engine wrote can be read");
         self.take(effects, None);
@@ -219,32 +222,45 @@ impl Bench {
     }
 }
 
-/// The rows of an engine that has never been committed.
-fn project(engine: &Engine) -> Snapshot {
-    let mut rows = Snapshot::default();
+/// Writes what an engine changed since it was made of `rows`.
+fn write(rows: &mut Snapshot, engine: &Engine) {
     let none: Result<(), ()> = engine.for_each_change(&mut |change| {
         match change {
             Change::PutJob { job, queue, .. } => {
+                rows.jobs.retain(|row| row.job.key != job.key);
                 rows.jobs.push(JobRow { job: job.as_stored(), queue: Arc::from(queue) });
             }
-            Change::PutKey { entry, queue } => rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) }),
-            Change::PutQueue { name, settings } => rows.queues.push((Arc::from(name), settings.clone())),
+            Change::DeleteJob(key) => rows.jobs.retain(|row| row.job.key != key),
+            Change::PutKey { entry, queue } => {
+                rows.keys.retain(|row| row.entry.entry != entry.entry);
+                rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) });
+            }
+            Change::DeleteKey(entry) => rows.keys.retain(|row| row.entry.entry != entry),
+            Change::PutQueue { name, settings } => {
+                rows.queues.retain(|(other, _)| **other != *name);
+                rows.queues.push((Arc::from(name), settings.clone()));
+            }
+            Change::DeleteQueue(name) => rows.queues.retain(|(other, _)| **other != *name),
             Change::PutGroup { queue, group, settings } => {
+                rows.groups.retain(|row| (&*row.queue, &*row.group) != (queue, group));
                 rows.groups.push(GroupRow { queue: Arc::from(queue), group: Arc::from(group), settings });
+            }
+            Change::DeleteGroup { queue, group } => {
+                rows.groups.retain(|row| (&*row.queue, &*row.group) != (queue, group));
             }
             Change::Reserve(number) => rows.reserved = number,
             Change::PutCompletedId { n, id } => rows.completed_ids.push((n, Arc::from(id))),
-            Change::DeleteJob(_)
-            | Change::DeleteKey(_)
-            | Change::DeleteQueue(_)
-            | Change::DeleteGroup { .. }
-            | Change::DeleteCompletedId(_) => {}
+            Change::DeleteCompletedId(n) => rows.completed_ids.retain(|(other, _)| *other != n),
+            Change::PutSchedule { schedule, .. } => {
+                rows.schedules.retain(|row| row.id != schedule.id);
+                rows.schedules.push(schedule.clone());
+            }
+            Change::DeleteSchedule(id) => rows.schedules.retain(|row| row.id != id),
         }
         Ok(())
     });
     none.expect("collecting cannot fail");
     rows.jobs.sort_by_key(|row| row.job.key);
-    rows
 }
 
 /// A JSON text, empty for nil and for what is not there.
@@ -268,23 +284,23 @@ pub fn pack(json: &Json) -> Vec<u8> {
 
 fn pack_into(out: &mut BytesMut, json: &Json) {
     match json {
-        Json::Null => write::nil(out),
-        Json::Bool(value) => write::bool(out, *value),
+        Json::Null => pack_as::nil(out),
+        Json::Bool(value) => pack_as::bool(out, *value),
         Json::Number(number) => match number.as_i64() {
-            Some(value) => write::int(out, value),
-            None => write::float(out, number.as_f64().expect("a number")),
+            Some(value) => pack_as::int(out, value),
+            None => pack_as::float(out, number.as_f64().expect("a number")),
         },
-        Json::String(text) => write::str(out, text),
+        Json::String(text) => pack_as::str(out, text),
         Json::Array(items) => {
-            write::array(out, items.len());
+            pack_as::array(out, items.len());
             items.iter().for_each(|item| pack_into(out, item));
         }
-        Json::Object(members) if members.contains_key("$nan") => write::float(out, f64::NAN),
+        Json::Object(members) if members.contains_key("$nan") => pack_as::float(out, f64::NAN),
         Json::Object(members) if members.contains_key("$undefined") => out.extend_from_slice(&[0xd4, 0, 0]),
         Json::Object(members) => {
-            write::map(out, members.len());
+            pack_as::map(out, members.len());
             for (name, value) in members {
-                write::str(out, name);
+                pack_as::str(out, name);
                 pack_into(out, value);
             }
         }

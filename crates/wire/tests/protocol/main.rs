@@ -16,3 +16,4 @@ mod limits;
 mod queries;
 mod record;
 mod retry;
+mod schedules;
