@@ -34,6 +34,7 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("RegisterWorker", &["name", "queues", "concurrency", "workerId", "hostname", "pid", "startedAt"]),
     ("RetryCompleted", &["queue", "id", "count", "timestamp"]),
     ("RetryDlq", &["queue", "jobId", "count", "filter"]),
+    ("SetDlqConfig", &["queue", "config"]),
     ("SetStallConfig", &["queue", "config"]),
     ("Update", &["id", "data"]),
     ("WaitJob", &["id", "timeout"]),

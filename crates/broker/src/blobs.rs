@@ -57,7 +57,7 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), StoreE
         | Reply::Count(_)
         | Reply::Worker(_)
         | Reply::WorkerRemoved
-        | Reply::Workers(_)
+        | Reply::Workers { .. }
         | Reply::State { .. }
         | Reply::Progress { .. }
         | Reply::Counts(_)
@@ -77,6 +77,8 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), StoreE
         | Reply::Group(_)
         | Reply::StallConfig(_)
         | Reply::Schedule(_)
+        | Reply::DlqConfig(_)
+        | Reply::QueueMetrics { .. }
         | Reply::Totals { .. } => Ok(()),
     }
 }

@@ -65,7 +65,7 @@ fn of_reply(reply: &Reply) -> usize {
         Reply::AddedBulk(added) => SMALL + added.len() * 64,
         Reply::AckBulkIgnored { ignored } => SMALL + ignored.len() * 64,
         Reply::Cleaned(ids) => SMALL + ids.len() * 48,
-        Reply::Workers(workers) => SMALL + workers.len() * RECORD,
+        Reply::Workers { workers, .. } => SMALL + workers.len() * RECORD,
         Reply::Keys { keys, .. } => SMALL + keys.iter().map(|key| SMALL + key.key.len()).sum::<usize>(),
         Reply::Queues(names) => SMALL + names.iter().map(|name| name.len()).sum::<usize>(),
         Reply::Schedule(Answer::One(_)) => RECORD,
@@ -94,6 +94,8 @@ fn of_reply(reply: &Reply) -> usize {
         | Reply::StallConfig(_)
         | Reply::Limits(_)
         | Reply::Group(_)
+        | Reply::DlqConfig(_)
+        | Reply::QueueMetrics { .. }
         | Reply::Totals { .. } => SMALL,
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! There is no event format: a changed row is written as it stands at the turn's end.
 
+use crate::dead::DlqConfig;
 use crate::dedup::KeyEntry;
 use crate::job::Job;
 use crate::limit::Limits;
@@ -96,6 +97,10 @@ pub struct QueueSettings {
     pub stall: StallConfig,
     /// Its rate and concurrency.
     pub limits: Limits,
+    /// What becomes of its dead letters.
+    pub dlq: DlqConfig,
+    /// Its place in the order of registration, ascending from 1; 0 = not registered, or by a version that did not count.
+    pub place: u64,
 }
 
 /// A group's row as it was read.

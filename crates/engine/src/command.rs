@@ -2,6 +2,7 @@
 //!
 //! Times are milliseconds.
 
+pub use crate::dead::{self, DlqFilter, DlqPatch};
 pub use crate::new_job::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat};
 pub use crate::state::{CleanState, ListState, StateName};
 pub use crate::work::{Ack, Claim, Fail, Pull, Renewal, WorkerInfo};
@@ -9,21 +10,6 @@ pub use crate::work::{Ack, Claim, Fail, Pull, Renewal, WorkerInfo};
 use crate::names::{JobId, JobKey};
 use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
-
-/// Which dead letters Dlq and RetryDlq mean; all given parts must hold.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct DlqFilter {
-    /// The exact reason.
-    pub reason: Option<String>,
-    /// Entered at or before.
-    pub older_than: Option<Timestamp>,
-    /// Entered at or after.
-    pub newer_than: Option<Timestamp>,
-    /// Skip this many.
-    pub offset: usize,
-    /// At most this many.
-    pub limit: Option<usize>,
-}
 
 /// A change of a queue's stall configuration; only given parts change.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -354,43 +340,8 @@ pub enum Command {
         /// Completed at or before.
         until: Option<Timestamp>,
     },
-    /// Dlq.
-    Dlq {
-        /// The queue.
-        queue: Arc<str>,
-        /// At most this many.
-        count: Option<usize>,
-        /// Which.
-        filter: DlqFilter,
-    },
-    /// GetDlqStats.
-    GetDlqStats {
-        /// The queue.
-        queue: Arc<str>,
-    },
-    /// RetryDlq.
-    RetryDlq {
-        /// The queue.
-        queue: Arc<str>,
-        /// One job.
-        id: Option<JobId>,
-        /// At most this many.
-        count: Option<usize>,
-        /// Which; set = `id` and `count` are ignored.
-        filter: Option<DlqFilter>,
-    },
-    /// PurgeDlq.
-    PurgeDlq {
-        /// The queue.
-        queue: Arc<str>,
-    },
-    /// RemoveDlqJob.
-    RemoveDlqJob {
-        /// The queue.
-        queue: Arc<str>,
-        /// The job.
-        id: JobId,
-    },
+    /// Dead letters and what is set about them.
+    Dead(dead::Request),
     /// GetStallConfig.
     GetStallConfig {
         /// The queue.
@@ -407,6 +358,8 @@ pub enum Command {
     QueueMetrics {
         /// The queue.
         queue: Arc<str>,
+        /// Final failures instead of completions.
+        failed: bool,
     },
     /// Metrics, Stats: totals of the broker.
     Totals,

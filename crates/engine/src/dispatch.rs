@@ -45,9 +45,7 @@ impl Engine {
             Command::Clean { queue, grace, state, limit } => self.clean(now, &queue, grace, state, limit),
             Command::PromoteJobs { queue, count } => self.promote_jobs(now, &queue, count),
             Command::RetryCompleted { queue, id, count, until } => self.retry_completed(now, &queue, id, count, until),
-            Command::RetryDlq { queue, id, count, filter } => self.retry_dlq(now, &queue, id, count, filter),
-            Command::PurgeDlq { queue } => self.purge_dlq(now, &queue),
-            Command::RemoveDlqJob { queue, id } => self.remove_dlq_job(now, &queue, &id),
+            Command::Dead(request) => self.dead_letters(now, request),
             Command::SetStallConfig { queue, patch } => self.set_stall_config(&queue, patch),
             Command::RemoveDeduplicationKey { queue, key } => self.remove_key(now, &queue, &key),
             Command::RemoveJobDeduplicationKey { id } => self.remove_key_of_job(now, &id),
@@ -85,10 +83,8 @@ impl Engine {
                 Reply::Paused(self.queues.find(&queue).is_some_and(|queue| queue.settings.paused))
             }
             Command::ListQueues => self.list_queues(),
-            Command::Dlq { queue, count, filter } => self.dlq(now, &queue, count, &filter),
-            Command::GetDlqStats { queue } => self.dlq_stats(queue),
-            Command::GetStallConfig { queue } => self.stall_config(&queue),
-            Command::QueueMetrics { queue } => self.queue_metrics(queue),
+            Command::GetStallConfig { queue } => Reply::StallConfig(self.stall_of(&queue)),
+            Command::QueueMetrics { queue, failed } => self.queue_metrics(&queue, failed),
             Command::Totals => self.broker_metrics(),
             _ => unreachable!("every other command was dispatched before"),
         })

@@ -35,7 +35,7 @@ pub struct EngineConfig {
     pub dedup_window: DedupWindow,
     /// Completed jobs kept; the oldest go everywhere at once.
     pub completed_max: usize,
-    /// Dead letters kept per queue; the oldest go.
+    /// Dead letters kept per queue that does not say itself; the oldest go.
     pub failed_max: usize,
     /// A number that two payloads share when they say the same, to see that a repeat carried other data. The engine does not
     /// look inside payloads; by itself it compares their bytes.
@@ -215,7 +215,7 @@ impl Engine {
                 self.workers.heartbeat(now, &id, active_jobs, processed, failed)?
             }
             Command::UnregisterWorker { id } => self.workers.unregister(&id)?,
-            Command::ListWorkers => self.workers.list(),
+            Command::ListWorkers => self.workers.list(now),
             Command::Limit(request) => self.dispatch_limit(now, request),
             Command::Group(request) => self.dispatch_group(now, request),
             other => return self.dispatch_change(now, other, effects).map(Some),
@@ -253,6 +253,8 @@ impl Engine {
                 Timer::Refill(queue) => self.refilled(queue),
                 Timer::Promote(job) => self.matured(job, at, now),
                 Timer::Schedule(schedule) => self.schedule_due(schedule, now, effects),
+                Timer::DeadRetry(job) => self.dead_retry_due(job, at, now, effects),
+                Timer::DeadEnd(job) => self.dead_letter_ended(job, at, now, effects),
                 Timer::ParkEnd(park) => self.park_ended(park, at, effects),
                 Timer::Tallies => self.tallies_due(now),
                 Timer::Sweep => {

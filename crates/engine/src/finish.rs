@@ -5,7 +5,7 @@ use crate::dedup::FreedBy;
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::event::EventKind;
-use crate::job::{Blob, FailedAttempt, Failure, FailureReason, Job, JobState};
+use crate::job::{AutoRetries, Blob, FailedAttempt, Failure, FailureReason, Job, JobState};
 use crate::keys::OwnerEnd;
 use crate::limits::{BACKOFF_MAX, FAILED_ATTEMPTS_MAX, STACK_TRACE_LIMIT_DEFAULT, TIMED_OUT_TOKENS_MAX};
 use crate::lock::given;
@@ -205,10 +205,13 @@ impl Engine {
         self.leave(key);
         let attempts = self.known(key).attempts;
         self.note(key, StateName::Failed, now, error.clone(), Some(attempts));
+        let queue = self.known(key).queue;
+        let dlq = self.queues.get(queue).settings.dlq;
         let job = self.known_mut(key);
         job.state = JobState::Failed;
-        job.rare_mut().failure = Some(Failure { reason, error, entered_at: now });
-        let queue = job.queue;
+        let next_retry_at = dlq.next_retry_at(job.rare().and_then(|rare| rare.auto_retries), now);
+        let expires_at = dlq.expires_at(now);
+        job.rare_mut().failure = Some(Failure { reason, error, entered_at: now, next_retry_at, expires_at });
         self.enter(key, now);
         self.totals.failed += 1;
         self.queues.get_mut(queue).totals.failed += 1;
@@ -217,10 +220,7 @@ impl Engine {
         if remove {
             self.remove_job(key, None, now);
         }
-        while self.queues.get(queue).failed.len() > self.config.failed_max {
-            let oldest = self.queues.get(queue).failed.first().expect("more than the bound are there").1;
-            self.remove_job(oldest, None, now);
-        }
+        self.evict_dead(queue, now);
     }
 
     /// The completion: result kept or forgotten, dependants freed, the next of the line made.
@@ -289,9 +289,14 @@ impl Engine {
         Some(Add { dedup_key: job.dedup_key.clone(), data, ..Add::new(spec) })
     }
 
-    /// A finished job waits again: attempts and result forgotten, its key taken with a full window. Answers false when
-    /// another live job owns the key (dedup.md 4).
+    /// A finished job waits again by somebody's wish, so that what it had been through is forgotten.
     pub(crate) fn revive(&mut self, key: JobKey, now: Timestamp) -> bool {
+        self.wait_again(key, now, None)
+    }
+
+    /// A finished job waits again: attempts and result forgotten, its key taken with a full window. A dead letter that is
+    /// retried by itself (`retries`) keeps its history. Answers false when another live job owns the key (dedup.md 4).
+    pub(crate) fn wait_again(&mut self, key: JobKey, now: Timestamp, retries: Option<AutoRetries>) -> bool {
         if !self.reclaim_key(key, now) {
             return false;
         }
@@ -307,7 +312,10 @@ impl Engine {
         job.result = Blob::Absent;
         if let Some(rare) = job.extra.rare.as_deref_mut() {
             rare.failure = None;
-            rare.failed_attempts.clear();
+            rare.auto_retries = retries;
+            if retries.is_none() {
+                rare.failed_attempts.clear();
+            }
             rare.late_token = None;
             rare.timed_out.clear();
         }

@@ -183,9 +183,8 @@ impl Engine {
     /// A group's row, as it was stored.
     pub(crate) fn load_group(&mut self, queue: &Arc<str>, name: &Arc<str>, settings: GroupSettings) {
         let id = self.queues.ensure(queue);
-        let queue = self.queues.get_mut(id);
-        queue.registered = true;
-        queue.change_group(name, |group| group.settings = settings);
+        self.queues.register(id);
+        self.queues.get_mut(id).change_group(name, |group| group.settings = settings);
         self.watch_group_ends(id);
     }
 }

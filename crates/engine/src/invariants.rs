@@ -91,7 +91,8 @@ impl Engine {
                         wanted.insert((started.plus(timeout).plus(skipped), Timer::JobTimeout(job.key)));
                     }
                 }
-                JobState::Blocked | JobState::Completed | JobState::Failed => {}
+                JobState::Failed => wanted.extend(self.queues.get(job.queue).settings.dlq.timers(job)),
+                JobState::Blocked | JobState::Completed => {}
             }
         }
         for entry in self.keys.iter() {
@@ -123,6 +124,9 @@ impl Engine {
     fn check_queues(&self, now: Timestamp) {
         let mut counted = 0;
         let mut keys = 0;
+        let listed = self.queues.registered();
+        let in_order = listed.is_sorted_by(|one, other| one.settings.place < other.settings.place);
+        assert!(in_order, "each listed queue has a place of its own in the order of registration");
         for queue in self.queues.iter() {
             for key in queue.all_jobs() {
                 assert_eq!(self.known(key).queue, queue.id, "a job stands in its own queue's sets");
@@ -143,6 +147,8 @@ impl Engine {
             };
             assert_eq!(queue.meter.refill_at, refill_at, "who waits for a token is looked at when it is there");
             self.check_groups(queue);
+            let most = queue.settings.dlq.max_entries.map_or(self.config.failed_max, |most| most as usize);
+            assert!(queue.failed.len() <= most, "no more dead letters than are kept: {}", queue.name);
         }
         assert_eq!(counted, self.jobs.len(), "every job is in exactly one set");
         assert_eq!(keys, self.keys.len(), "the queues' key counters equal the number of keys");

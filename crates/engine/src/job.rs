@@ -123,6 +123,9 @@ pub struct RareState {
     /// Every failed attempt, oldest first, at most 100.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub failed_attempts: Vec<FailedAttempt>,
+    /// Retries by itself since it was last retried by hand, if there were any.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub auto_retries: Option<AutoRetries>,
     /// Dependencies that have not completed yet.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unresolved: Vec<JobId>,
@@ -171,6 +174,21 @@ pub struct Failure {
     pub error: Option<String>,
     /// When it entered the dead letters.
     pub entered_at: Timestamp,
+    /// When it is tried once more by itself, while its queue wants that; none = not any more.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub next_retry_at: Option<Timestamp>,
+    /// When it is forgotten; none = never.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// Retries that a dead letter got by itself, kept through the runs that they start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AutoRetries {
+    /// How many; at least 1.
+    pub count: u32,
+    /// When the last one was.
+    pub last_at: Timestamp,
 }
 
 /// The reasons of protocol-admin.md 5.

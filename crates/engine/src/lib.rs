@@ -10,6 +10,7 @@ pub mod change;
 pub mod command;
 mod completed_ids;
 mod custom_id;
+pub mod dead;
 pub mod dedup;
 mod deliver;
 mod dirty;

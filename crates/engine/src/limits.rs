@@ -34,6 +34,8 @@ pub const RESERVE_STEP: u64 = 10_000;
 pub const SWEEP_EVERY: Millis = Millis(5_000);
 /// Longest wait before a retry, jitter included (protocol-core.md 5.5).
 pub const BACKOFF_MAX: Millis = Millis(3_600_000);
+/// A worker that was silent this long is listed as stale (protocol-admin.md 9).
+pub const WORKER_STALE_AFTER: Millis = Millis(30_000);
 /// A worker that was silent this long is no longer listed (protocol-admin.md 9: three times its 30 s).
 pub const WORKER_SILENT_MAX: Millis = Millis(90_000);
 /// Timed-out deliveries per job whose late answers are still recognised.

@@ -1,15 +1,15 @@
-//! Queues as a whole: pause, drain, clean, obliterate, dead letters, and keys by hand (protocol-admin.md 2 and 5, dedup.md 4).
+//! Queues as a whole: pause, drain, clean, obliterate, and keys by hand (protocol-admin.md 2 and 4, dedup.md 4).
 
-use crate::command::{CleanState, DlqFilter, StallPatch, StateName, WindowChange};
+use crate::command::{CleanState, StallPatch, StateName, WindowChange};
 use crate::dedup::FreedBy;
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::job::{Job, JobState};
 use crate::names::{EntryId, JobId, JobKey, QueueId};
-use crate::queue::ended_at;
+use crate::queue::{default_settings, ended_at};
 use crate::rejection::Rejection;
-use crate::reply::Reply;
+use crate::reply::{Reply, StallConfig};
 use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
 
@@ -17,9 +17,7 @@ impl Engine {
     /// The queue of that name, listed from now on.
     pub(crate) fn ensure_registered(&mut self, name: &Arc<str>) -> QueueId {
         let id = self.queues.ensure(name);
-        let queue = self.queues.get_mut(id);
-        if !queue.registered {
-            queue.registered = true;
+        if self.queues.register(id) {
             self.dirty.queue(name);
         }
         id
@@ -148,11 +146,11 @@ impl Engine {
         self.revive_all(&keys, now)
     }
 
-    fn finished_in(&self, queue: QueueId, id: &JobId, state: JobState) -> Option<JobKey> {
+    pub(crate) fn finished_in(&self, queue: QueueId, id: &JobId, state: JobState) -> Option<JobKey> {
         self.jobs.by_id(id).filter(|job| job.queue == queue && job.state == state).map(|job| job.key)
     }
 
-    fn revive_all(&mut self, keys: &[JobKey], now: Timestamp) -> Reply {
+    pub(crate) fn revive_all(&mut self, keys: &[JobKey], now: Timestamp) -> Reply {
         let mut count = 0;
         for key in keys {
             count += u64::from(self.revive(*key, now));
@@ -160,64 +158,24 @@ impl Engine {
         Reply::Count(count)
     }
 
-    /// The dead letters that a filter means, oldest first.
-    pub(crate) fn dead(&self, name: &str, filter: &DlqFilter) -> Vec<JobKey> {
-        let Some(queue) = self.queues.find(name) else { return Vec::new() };
-        let meant = |(at, key): &&(Timestamp, JobKey)| {
-            let reason = self.known(*key).failure().map(|failure| failure.reason.as_str());
-            filter.reason.as_deref().is_none_or(|wanted| reason == Some(wanted))
-                && filter.older_than.is_none_or(|until| *at <= until)
-                && filter.newer_than.is_none_or(|from| *at >= from)
-        };
-        let found = queue.failed.iter().filter(meant).skip(filter.offset).take(filter.limit.unwrap_or(usize::MAX));
-        found.map(|(_, key)| *key).collect()
-    }
-
-    pub(crate) fn retry_dlq(
-        &mut self,
-        now: Timestamp,
-        name: &str,
-        id: Option<JobId>,
-        count: Option<usize>,
-        filter: Option<DlqFilter>,
-    ) -> Reply {
-        let keys = match (filter, id) {
-            (Some(filter), _) => self.dead(name, &filter),
-            (None, Some(id)) => {
-                let queue = self.queues.find(name).map(|queue| queue.id);
-                queue.and_then(|queue| self.finished_in(queue, &id, JobState::Failed)).into_iter().collect()
-            }
-            (None, None) => self.dead(name, &DlqFilter { limit: count, ..DlqFilter::default() }),
-        };
-        self.revive_all(&keys, now)
-    }
-
-    pub(crate) fn purge_dlq(&mut self, now: Timestamp, name: &str) -> Reply {
-        let keys = self.dead(name, &DlqFilter::default());
-        for key in &keys {
-            self.remove_job(*key, Some(FreedBy::Cleaned), now);
-        }
-        Reply::Count(keys.len() as u64)
-    }
-
-    pub(crate) fn remove_dlq_job(&mut self, now: Timestamp, name: &str, id: &JobId) -> Reply {
-        let queue = self.queues.find(name).map(|queue| queue.id);
-        let Some(key) = queue.and_then(|queue| self.finished_in(queue, id, JobState::Failed)) else {
-            return Reply::Removed(false);
-        };
-        self.remove_job(key, Some(FreedBy::Cancelled), now);
-        Reply::Removed(true)
-    }
-
+    /// SetStallConfig. What changes nothing makes no queue.
     pub(crate) fn set_stall_config(&mut self, name: &Arc<str>, patch: StallPatch) -> Reply {
-        let id = self.ensure_registered(name);
-        let stall = &mut self.queues.get_mut(id).settings.stall;
+        let mut stall = self.stall_of(name);
         stall.enabled = patch.enabled.unwrap_or(stall.enabled);
         stall.stall_interval = patch.stall_interval.unwrap_or(stall.stall_interval);
         stall.max_stalls = patch.max_stalls.unwrap_or(stall.max_stalls);
         stall.grace_period = patch.grace_period.unwrap_or(stall.grace_period);
-        self.dirty.queue(name);
+        if stall != self.stall_of(name) {
+            let id = self.ensure_registered(name);
+            self.queues.get_mut(id).settings.stall = stall;
+            self.dirty.queue(name);
+        }
         Reply::Ok
+    }
+
+    /// A queue's stall configuration, or the defaults.
+    pub(crate) fn stall_of(&self, name: &str) -> StallConfig {
+        self.queues.find(name).map_or(default_settings().stall, |queue| queue.settings.stall)
     }
 
     /// RemoveDeduplicationKey: the job stays.

@@ -3,7 +3,7 @@
 //! Nobody but such a dashboard reads them, so none is made unless somebody watches ([`Effects::watched`]). What follows
 //! from a command alone is told here, in one table; a rule that has more to tell calls [`Effects::tell`].
 
-use crate::command::{CleanState, Command};
+use crate::command::{CleanState, Command, dead};
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::names::JobId;
@@ -178,22 +178,35 @@ fn tell_of_queue(at: Timestamp, command: &Command, count: u64, effects: &mut Eff
             let fields = [("queue", queue.into()), ("state", clean_state(*state).into()), ("count", count.into())];
             effects.tell(at, "queue:cleaned", fields);
         }
-        Command::RetryDlq { queue, id: Some(id), filter: None, .. } => {
-            let fields = [("queue", queue.into()), ("jobId", id.into()), ("count", count.into())];
-            effects.tell(at, "dlq:retried", fields);
-        }
-        Command::RetryDlq { queue, .. } => {
-            effects.tell(at, "dlq:retry-all", [("queue", queue.into()), ("count", count.into())]);
-        }
-        Command::PurgeDlq { queue } => {
-            effects.tell(at, "dlq:purged", [("queue", queue.into()), ("count", count.into())]);
-        }
+        Command::Dead(request) => tell_of_dead_letters(at, request, count, effects),
         Command::SetStallConfig { queue, .. } => {
             effects.tell(at, "config:stall-changed", [("queue", queue.into())]);
         }
         Command::Limit(request) => crate::limit::tell_of(at, request, effects),
         // What is asked, or done by the window alone, is told to nobody.
         _ => {}
+    }
+}
+
+fn tell_of_dead_letters(at: Timestamp, request: &dead::Request, count: u64, effects: &mut Effects) {
+    match request {
+        dead::Request::Retry { queue, id: Some(id), filter: None, .. } => {
+            let fields = [("queue", queue.into()), ("jobId", id.into()), ("count", count.into())];
+            effects.tell(at, "dlq:retried", fields);
+        }
+        dead::Request::Retry { queue, .. } => {
+            effects.tell(at, "dlq:retry-all", [("queue", queue.into()), ("count", count.into())]);
+        }
+        dead::Request::Purge { queue } => {
+            effects.tell(at, "dlq:purged", [("queue", queue.into()), ("count", count.into())]);
+        }
+        dead::Request::Configure { queue, .. } => {
+            effects.tell(at, "config:dlq-changed", [("queue", queue.into())]);
+        }
+        dead::Request::List { .. }
+        | dead::Request::Stats { .. }
+        | dead::Request::Remove { .. }
+        | dead::Request::Config { .. } => {}
     }
 }
 

@@ -1,16 +1,15 @@
 //! Questions about jobs, queues and keys (protocol-core.md 8.1, 8.3, 8.4). Nothing here changes anything.
 
-use crate::command::{DlqFilter, ListState, StateName};
+use crate::command::{ListState, StateName};
 use crate::engine::Engine;
-use crate::job::{Blob, FailureReason, Job, JobState};
+use crate::job::{Blob, Job, JobState};
 use crate::list::PAGE_ORDER;
 use crate::names::{JobId, JobKey};
-use crate::queue::{Queue, default_settings};
+use crate::queue::Queue;
 use crate::ranked::{Ranked, merged};
 use crate::rejection::Rejection;
-use crate::reply::{DlqStats, JobRecord, KeyRecord, Reply, Totals};
+use crate::reply::{JobRecord, KeyRecord, Reply, Totals};
 use crate::time::Timestamp;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// The lists that GetJobs takes together, each of them once. While the queue is paused, what is ready is listed as paused only,
@@ -27,7 +26,7 @@ fn lists_of<'a>(queue: &'a Queue, states: &[ListState]) -> Vec<&'a Ranked<(Times
 }
 
 impl Engine {
-    fn record(&self, job: &Job, now: Timestamp) -> JobRecord {
+    pub(crate) fn record(&self, job: &Job, now: Timestamp) -> JobRecord {
         JobRecord { job: job.clone(), state: job.state_name(now) }
     }
 
@@ -132,41 +131,15 @@ impl Engine {
     }
 
     pub(crate) fn list_queues(&self) -> Reply {
-        Reply::Queues(self.queues.iter().filter(|queue| queue.registered).map(|queue| queue.name.clone()).collect())
+        Reply::Queues(self.queues.registered().into_iter().map(|queue| queue.name.clone()).collect())
     }
 
-    pub(crate) fn dlq(&self, now: Timestamp, name: &str, count: Option<usize>, filter: &DlqFilter) -> Reply {
-        let keys = self.dead(name, filter).into_iter().take(count.unwrap_or(usize::MAX));
-        Reply::Dlq(keys.map(|key| self.record(self.known(key), now)).collect())
-    }
-
-    pub(crate) fn dlq_stats(&self, name: Arc<str>) -> Reply {
-        let mut stats = DlqStats::default();
-        let mut counts: BTreeMap<&'static str, u64> = BTreeMap::new();
-        if let Some(queue) = self.queues.find(&name) {
-            stats.total = queue.failed.len() as u64;
-            stats.oldest = queue.failed.first().map(|(at, _)| *at);
-            stats.newest = queue.failed.last().map(|(at, _)| *at);
-            for (_, key) in &queue.failed {
-                let reason = self.known(*key).failure().map_or(FailureReason::Unknown, |failure| failure.reason);
-                *counts.entry(reason.as_str()).or_default() += 1;
-            }
-        }
-        stats.by_reason = counts.into_iter().collect();
-        Reply::DlqStats { queue: name, stats }
-    }
-
-    pub(crate) fn stall_config(&self, name: &str) -> Reply {
-        Reply::StallConfig(self.queues.find(name).map_or(default_settings().stall, |queue| queue.settings.stall))
-    }
-
-    pub(crate) fn queue_metrics(&self, name: Arc<str>) -> Reply {
-        let totals = self.queues.find(&name).map_or(Totals::default(), |queue| queue.totals);
-        let counts = self.counts(Some(&name));
-        Reply::Totals { queue: Some(name), totals, counts }
+    pub(crate) fn queue_metrics(&self, name: &str, failed: bool) -> Reply {
+        let totals = self.queues.find(name).map_or(Totals::default(), |queue| queue.totals);
+        Reply::QueueMetrics { total: if failed { totals.failed } else { totals.completed } }
     }
 
     pub(crate) fn broker_metrics(&self) -> Reply {
-        Reply::Totals { queue: None, totals: self.totals, counts: self.counts(None) }
+        Reply::Totals { totals: self.totals, counts: self.counts(None) }
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::change::QueueSettings;
 use crate::command::{NewJob, StateName};
+use crate::dead::DlqConfig;
 use crate::group::{Affinity, GroupWants};
 use crate::groups::{Group, GroupLimits, Groups};
 use crate::job::{Job, JobState};
@@ -212,7 +213,7 @@ impl Queue {
             && self.parked.is_empty()
             && self.keys.is_empty()
             && self.groups.is_empty()
-            && self.settings == default_settings()
+            && self.settings == QueueSettings { place: self.settings.place, ..default_settings() }
     }
 }
 
@@ -250,7 +251,7 @@ pub(crate) fn ended_at(job: &Job) -> Timestamp {
 pub(crate) fn default_settings() -> QueueSettings {
     let stall =
         StallConfig { enabled: true, stall_interval: Millis(30_000), max_stalls: 3, grace_period: Millis(5_000) };
-    QueueSettings { paused: false, stall, limits: Limits::default() }
+    QueueSettings { paused: false, stall, limits: Limits::default(), dlq: DlqConfig::default(), place: 0 }
 }
 
 /// All queues, in order of their first mention.
@@ -259,9 +260,41 @@ pub(crate) struct Queues {
     by_id: BTreeMap<QueueId, Queue>,
     by_name: FxHashMap<Arc<str>, QueueId>,
     next: u32,
+    /// The last place given out.
+    last_place: u64,
 }
 
 impl Queues {
+    /// Lists a queue behind all others, unless it is listed. Answers whether that changed anything.
+    pub(crate) fn register(&mut self, id: QueueId) -> bool {
+        let place = self.last_place + 1;
+        let queue = self.get_mut(id);
+        if queue.registered {
+            return false;
+        }
+        queue.registered = true;
+        queue.settings.place = place;
+        self.last_place = place;
+        true
+    }
+
+    /// A queue as it was stored.
+    pub(crate) fn restore(&mut self, id: QueueId, settings: QueueSettings) {
+        // A file of a version that did not count has no places: its queues stand in the order in which they are given.
+        let place = settings.place.max(self.last_place + 1);
+        self.last_place = place;
+        let queue = self.get_mut(id);
+        queue.registered = true;
+        queue.settings = QueueSettings { place, ..settings };
+    }
+
+    /// Those that are listed, in order of registration.
+    pub(crate) fn registered(&self) -> Vec<&Queue> {
+        let mut listed: Vec<&Queue> = self.iter().filter(|queue| queue.registered).collect();
+        listed.sort_by_key(|queue| queue.settings.place);
+        listed
+    }
+
     /// The queue of that name, made when it is not there.
     pub(crate) fn ensure(&mut self, name: &Arc<str>) -> QueueId {
         if let Some(id) = self.by_name.get(name) {

@@ -1,8 +1,10 @@
 //! What the engine answers, by the shapes of protocol-core.md 3.2. One variant per shape, not per command.
 
 use crate::command::StateName;
+use crate::dead::DlqConfig;
 use crate::dedup::DecisionCode;
 use crate::job::{Blob, Job, LogLine};
+use crate::limits::WORKER_STALE_AFTER;
 use crate::names::{JobId, JobKey};
 use crate::rejection::Rejection;
 use crate::time::{Millis, Timestamp};
@@ -64,6 +66,13 @@ pub struct WorkerRecord {
     pub failed: u64,
     /// The connection it belongs to; 0 = none.
     pub conn: u64,
+}
+
+impl WorkerRecord {
+    /// Not heard of for longer than an active worker may be silent.
+    pub fn is_stale(&self, now: Timestamp) -> bool {
+        now.since(self.last_seen) > WORKER_STALE_AFTER
+    }
 }
 
 /// Jobs per state (GetJobCounts). While paused, ready jobs count as `paused`.
@@ -162,6 +171,8 @@ pub struct DlqStats {
     pub total: u64,
     /// By reason text.
     pub by_reason: Vec<(&'static str, u64)>,
+    /// Those that will be tried once more by themselves.
+    pub pending_retry: u64,
     /// Entered first.
     pub oldest: Option<Timestamp>,
     /// Entered last.
@@ -214,7 +225,16 @@ pub enum Reply {
     /// UnregisterWorker: `{ok, data: {removed: true}}`
     WorkerRemoved,
     /// ListWorkers: `{ok, data: {workers, stats}}`
-    Workers(Vec<WorkerRecord>),
+    Workers {
+        /// In order of their ids.
+        workers: Vec<WorkerRecord>,
+        /// Jobs completed by all workers since the start, those included that are gone.
+        processed: u64,
+        /// Jobs failed by them.
+        failed: u64,
+        /// The moment from which it is seen who is silent.
+        now: Timestamp,
+    },
     /// GetJob: `{ok, job}` with `state`, `returnvalue`, `failedReason`.
     Job(Box<JobRecord>),
     /// GetJobByCustomId: `{ok, job}` with `returnvalue`, `failedReason`, without `state`.
@@ -309,14 +329,19 @@ pub enum Reply {
     Limits(crate::limit::Standing),
     /// A group command
     Group(crate::group::Answer),
+    /// GetDlqConfig: `{ok, config}`; `max_entries` is set.
+    DlqConfig(DlqConfig),
     /// GetStallConfig: `{ok, config}`
     StallConfig(StallConfig),
     /// Cron, CronGet, CronList.
     Schedule(crate::schedule::Answer),
-    /// Totals of one queue or of the broker.
+    /// Metrics of one queue: `{ok, data: {meta, data, count}}`
+    QueueMetrics {
+        /// Completions or final failures since the start.
+        total: u64,
+    },
+    /// Totals of the broker.
     Totals {
-        /// None = of the broker.
-        queue: Option<Arc<str>>,
         /// Since the start.
         totals: Totals,
         /// As they stand.

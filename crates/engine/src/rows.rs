@@ -1,12 +1,13 @@
 //! From rows to an engine (dedup.md 7 and 13): ended windows stay ended, only the stored owner owns, nothing starts anew.
 
-use crate::change::{JobRow, KeyRow, RestoreError, Snapshot};
+use crate::change::{JobRow, KeyRow, QueueSettings, RestoreError, Snapshot};
 use crate::dedup::KeyEntry;
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::job::{Job, JobState};
-use crate::names::JobId;
+use crate::names::{JobId, QueueId};
 use crate::time::Timestamp;
+use std::sync::Arc;
 
 fn cannot_be(message: String) -> Result<(), RestoreError> {
     Err(RestoreError { message })
@@ -16,12 +17,7 @@ impl Engine {
     /// Takes the rows in. Whatever had been active is put back or fails for good afterwards, when all is in its place.
     pub(crate) fn load(&mut self, rows: Snapshot, now: Timestamp, effects: &mut Effects) -> Result<(), RestoreError> {
         let Snapshot { jobs, keys, queues, groups, reserved: _, completed_ids, schedules, ran_on } = rows;
-        for (name, settings) in queues {
-            let id = self.queues.ensure(&name);
-            let queue = self.queues.get_mut(id);
-            queue.registered = true;
-            queue.settings = settings;
-        }
+        self.load_queues(queues);
         for row in groups {
             self.load_group(&row.queue, &row.group, row.settings);
         }
@@ -53,7 +49,19 @@ impl Engine {
                 self.recover_active(key, now, effects);
             }
         }
+        // Fewer may be kept than by the broker that wrote the file.
+        let queues: Vec<QueueId> = self.queues.iter().map(|queue| queue.id).collect();
+        queues.into_iter().for_each(|queue| self.evict_dead(queue, now));
         Ok(())
+    }
+
+    /// In order of registration.
+    fn load_queues(&mut self, mut queues: Vec<(Arc<str>, QueueSettings)>) {
+        queues.sort_by(|(name, one), (other, two)| (one.place, name).cmp(&(two.place, other)));
+        for (name, settings) in queues {
+            let id = self.queues.ensure(&name);
+            self.queues.restore(id, settings);
+        }
     }
 
     fn load_job(&mut self, row: JobRow, now: Timestamp) -> Result<(), RestoreError> {
@@ -69,9 +77,8 @@ impl Engine {
         }
         self.never_again(job.key.0);
         job.queue = self.queues.ensure(&queue);
-        let home = self.queues.get_mut(job.queue);
-        home.registered = true;
-        job.spec = home.shared(&job.spec);
+        self.queues.register(job.queue);
+        job.spec = self.queues.get_mut(job.queue).shared(&job.spec);
         job.delivery = None;
         if job.state == JobState::Active {
             job.state = JobState::Queued;

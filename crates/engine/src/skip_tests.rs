@@ -144,7 +144,7 @@ fn a_worker_stays_registered() {
     bench.day_ahead();
     bench.at(5_000);
     let listed = bench.ask(Command::ListWorkers);
-    assert!(matches!(&listed[..], [Reply::Workers(workers)] if workers.len() == 1), "{listed:?}");
+    assert!(matches!(&listed[..], [Reply::Workers { workers, .. }] if workers.len() == 1), "{listed:?}");
 }
 
 #[test]

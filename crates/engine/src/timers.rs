@@ -26,6 +26,10 @@ pub(crate) enum Timer {
     Promote(JobKey),
     /// A schedule fires.
     Schedule(ScheduleId),
+    /// A dead letter is tried once more by itself.
+    DeadRetry(JobKey),
+    /// A dead letter has been kept long enough. After its retry, so that one that is due counts.
+    DeadEnd(JobKey),
     /// A parked request has waited long enough.
     ParkEnd(ParkId),
     /// Locks and stalls are looked at.

@@ -63,7 +63,10 @@ impl Engine {
             JobState::Completed => {
                 self.completed.remove(&(crate::queue::ended_at(job), key));
             }
-            JobState::Failed => {}
+            JobState::Failed => {
+                let timers = self.queues.get(job.queue).settings.dlq.timers(job);
+                timers.for_each(|(at, timer)| self.timers.cancel(at, timer));
+            }
         }
     }
 
@@ -94,7 +97,11 @@ impl Engine {
             JobState::Completed => {
                 self.completed.insert((crate::queue::ended_at(job), key));
             }
-            JobState::Active | JobState::Failed => {}
+            JobState::Failed => {
+                let timers = self.queues.get(job.queue).settings.dlq.timers(job);
+                timers.for_each(|(at, timer)| self.timers.set(at, timer));
+            }
+            JobState::Active => {}
         }
         self.queues.get_mut(job.queue).insert(job);
         if job.is_live() && job.has_custom_id {

@@ -1,6 +1,7 @@
 //! Read-only pages and figures for inspection. Nothing here changes anything.
 
 use crate::command::StateName;
+use crate::dead::DlqConfig;
 use crate::dedup::{FreedKey, KeyEntry};
 use crate::engine::{Engine, EngineConfig};
 use crate::job::Job;
@@ -29,6 +30,8 @@ pub struct QueueView {
     pub parked: usize,
     /// Its stall configuration.
     pub stall: StallConfig,
+    /// What becomes of its dead letters; `max_entries` is set.
+    pub dlq: DlqConfig,
     /// When the oldest ready job was added.
     pub oldest_ready_at: Option<Timestamp>,
 }
@@ -109,7 +112,7 @@ impl Engine {
 
     /// All listed queues, in order of registration.
     pub fn queues(&self) -> Vec<QueueView> {
-        let listed = self.queues.iter().filter(|queue| queue.registered);
+        let listed = self.queues.registered().into_iter();
         listed
             .map(|queue| QueueView {
                 id: queue.id,
@@ -119,6 +122,7 @@ impl Engine {
                 keys: queue.keys.len(),
                 parked: queue.parked.len(),
                 stall: queue.settings.stall,
+                dlq: self.dlq_config(queue.settings.dlq),
                 oldest_ready_at: queue.ready.iter().next().map(|key| self.known(key).created_at),
             })
             .collect()

@@ -13,6 +13,14 @@ use std::collections::BTreeMap;
 #[derive(Debug, Default)]
 pub(crate) struct Workers {
     by_id: BTreeMap<String, WorkerRecord>,
+    /// Jobs completed and failed since the start, by all workers' own account, those included that are gone.
+    processed: u64,
+    failed: u64,
+}
+
+/// What a counter has grown by. One that fell was begun anew: the worker restarted under its id.
+fn grown(before: u64, now: u64) -> u64 {
+    if now < before { now } else { now - before }
 }
 
 impl Workers {
@@ -31,8 +39,11 @@ impl Workers {
         let worker = self.by_id.get_mut(id).ok_or(Rejection::WorkerNotFound)?;
         worker.last_seen = now;
         worker.active_jobs = active.unwrap_or(worker.active_jobs);
-        worker.processed = processed.unwrap_or(worker.processed);
-        worker.failed = failed.unwrap_or(worker.failed);
+        let processed = processed.unwrap_or(worker.processed);
+        let failed = failed.unwrap_or(worker.failed);
+        self.processed = self.processed.saturating_add(grown(worker.processed, processed));
+        self.failed = self.failed.saturating_add(grown(worker.failed, failed));
+        (worker.processed, worker.failed) = (processed, failed);
         Ok(Reply::DataOk)
     }
 
@@ -40,8 +51,9 @@ impl Workers {
         self.by_id.remove(id).map(|_| Reply::WorkerRemoved).ok_or(Rejection::WorkerNotFound)
     }
 
-    pub(crate) fn list(&self) -> Reply {
-        Reply::Workers(self.by_id.values().cloned().collect())
+    pub(crate) fn list(&self, now: Timestamp) -> Reply {
+        let workers = self.by_id.values().cloned().collect();
+        Reply::Workers { workers, processed: self.processed, failed: self.failed, now }
     }
 
     /// A registration belongs to its connection and ends with it.

@@ -2,13 +2,14 @@
 //!
 //! A restart may change exactly this (dedup.md 7, protocol-core.md 5.10): a job that was running has used an attempt and
 //! waits or failed for good, windows and jobs whose time came are gone, and what follows from the failure of a running
-//! job may have followed.
+//! job may have followed. A dead letter whose time came is gone, or waits again, or has used up its retry.
 
 use onceover_engine::Engine;
+use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::KeyEntry;
 use onceover_engine::job::{Blob, Job, JobState};
 use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
-use onceover_engine::time::Timestamp;
+use onceover_engine::time::{Millis, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -18,6 +19,18 @@ pub struct Picture {
     jobs: BTreeMap<JobKey, Look>,
     keys: BTreeMap<EntryId, KeyEntry>,
     paused: BTreeSet<Arc<str>>,
+    dead_letters: BTreeMap<Arc<str>, DlqConfig>,
+}
+
+/// What the time that passed may do to dead letters.
+struct Restless {
+    now: Timestamp,
+    /// An add that was stored with a job may follow.
+    may_follow: bool,
+    /// Queues that may hold more dead letters than they keep when all running jobs have failed.
+    full: BTreeSet<Arc<str>>,
+    /// Keys that jobs may take again, by queue and text.
+    keys: BTreeSet<(Arc<str>, Arc<str>)>,
 }
 
 #[derive(Clone, Debug)]
@@ -30,6 +43,13 @@ struct Look {
     max_attempts: u32,
     remove_on_fail: bool,
     mortal: bool,
+    /// The key that it asked for.
+    key: Option<Arc<str>>,
+    /// A dead letter: when it is tried once more and when it is forgotten.
+    retry_at: Option<Timestamp>,
+    expires_at: Option<Timestamp>,
+    /// A job that fails for good here is tried once more in the same moment.
+    retried_at_once: bool,
     /// An add that follows it is stored with it.
     followed: bool,
     /// Everything else that is stored.
@@ -40,10 +60,12 @@ impl Picture {
     /// The engine as it stands.
     #[must_use]
     pub fn of(engine: &Engine) -> Picture {
-        let jobs = engine.jobs().map(|job| (job.key, Look::of(engine, job)));
+        let queues = engine.queues();
+        let dead_letters: BTreeMap<_, _> = queues.iter().map(|queue| (queue.name.clone(), queue.dlq)).collect();
+        let jobs = engine.jobs().map(|job| (job.key, Look::of(engine, &dead_letters, job)));
         let keys = engine.keys().map(|entry| (entry.entry, entry.clone()));
-        let paused = engine.queues().into_iter().filter(|queue| queue.paused).map(|queue| queue.name);
-        Picture { jobs: jobs.collect(), keys: keys.collect(), paused: paused.collect() }
+        let paused = queues.iter().filter(|queue| queue.paused).map(|queue| queue.name.clone());
+        Picture { jobs: jobs.collect(), keys: keys.collect(), paused: paused.collect(), dead_letters }
     }
 
     /// How many jobs.
@@ -61,22 +83,42 @@ impl Picture {
         assert_eq!(self.paused, after.paused, "a restart changes no paused queue");
         let stored = self.jobs.values().filter(|old| old.followed && (old.mortal || old.state == JobState::Active));
         let may_follow = stored.count();
+        let restless = self.restless(now, may_follow > 0);
+        for (queue, config) in &after.dead_letters {
+            let stored = self.dead_letters.get(queue);
+            assert!(stored.is_none_or(|stored| stored == config), "a restart changes no configuration: {queue}");
+        }
         for (key, old) in &self.jobs {
-            old.expect(after.jobs.get(key), *key, may_follow > 0);
+            old.expect(after.jobs.get(key), *key, &restless);
         }
         let new: Vec<&Look> =
             after.jobs.iter().filter(|(key, _)| !self.jobs.contains_key(key)).map(|(_, look)| look).collect();
         assert!(new.len() <= may_follow, "a restart makes no jobs: {new:?}");
         for (entry, old) in &self.keys {
-            if after.followers(self, old) {
+            let queue = self.jobs.get(&old.owner).map(|owner| owner.queue.clone());
+            let is_restless = queue.is_none_or(|queue| restless.keys.contains(&(queue, old.key.clone())));
+            if after.followers(self, old) || (is_restless && restless.has_key(&old.key)) {
                 continue;
             }
             self.expect_key(old, after.keys.get(entry), now, may_follow > 0);
         }
         let made = after.keys.values().filter(|entry| !self.keys.contains_key(&entry.entry));
         for entry in made {
-            assert!(!self.jobs.contains_key(&entry.owner) || may_follow > 0, "a restart gives no key away: {entry:?}");
+            let is_taken_back = may_follow > 0 || restless.has_key(&entry.key);
+            assert!(!self.jobs.contains_key(&entry.owner) || is_taken_back, "a restart gives no key away: {entry:?}");
         }
+    }
+
+    fn restless(&self, now: Timestamp, may_follow: bool) -> Restless {
+        let is_due = |look: &&Look| look.retry_is_due(now) || (look.state == JobState::Active && look.retried_at_once);
+        let keys = self.jobs.values().filter(is_due).filter_map(|look| Some((look.queue.clone(), look.key.clone()?)));
+        let is_full = |(queue, config): &(&Arc<str>, &DlqConfig)| {
+            let may_fail = |look: &&Look| matches!(look.state, JobState::Failed | JobState::Active);
+            let dead = self.jobs.values().filter(may_fail).filter(|look| look.queue == **queue).count();
+            config.max_entries.is_some_and(|most| dead > most as usize)
+        };
+        let full = self.dead_letters.iter().filter(is_full).map(|(queue, _)| queue.clone());
+        Restless { now, may_follow, full: full.collect(), keys: keys.collect() }
     }
 
     /// Whether an add that had been stored with a job has become a job by the restart, and taken this key.
@@ -104,8 +146,17 @@ impl Picture {
     }
 }
 
+impl Restless {
+    fn has_key(&self, key: &Arc<str>) -> bool {
+        self.keys.iter().any(|(_, text)| text == key)
+    }
+}
+
 impl Look {
-    fn of(engine: &Engine, job: &Job) -> Look {
+    fn of(engine: &Engine, dead_letters: &BTreeMap<Arc<str>, DlqConfig>, job: &Job) -> Look {
+        let config = dead_letters.get(engine.queue_name(job.queue)).copied().unwrap_or_default();
+        let retries = job.rare().and_then(|rare| rare.auto_retries).map_or(0, |retries| retries.count);
+        let is_wanted = config.auto_retry && retries < config.max_auto_retries;
         let extra = job.as_stored().extra;
         let rest = format!(
             "{:?} {} {} {} {:?} {:?} {:?} {} {} {} {extra:?}",
@@ -130,21 +181,36 @@ impl Look {
             max_attempts: job.spec.max_attempts,
             remove_on_fail: job.spec.remove_on_fail,
             mortal: rare.is_some_and(|rare| rare.ttl.is_some()),
+            key: job.dedup_key.clone(),
+            retry_at: job.failure().and_then(|failure| failure.next_retry_at).filter(|_| is_wanted),
+            expires_at: job.failure().and_then(|failure| failure.expires_at),
+            retried_at_once: is_wanted && config.auto_retry_interval == Millis(0),
             followed: job.extra.rare.as_deref().is_some_and(|rare| rare.stored_next.is_some()),
             rest,
         }
     }
 
-    fn expect(&self, new: Option<&Look>, key: JobKey, may_follow: bool) {
+    fn retry_is_due(&self, now: Timestamp) -> bool {
+        self.retry_at.is_some_and(|at| at.is_due(now))
+    }
+
+    fn expect(&self, new: Option<&Look>, key: JobKey, restless: &Restless) {
         let ran = self.state == JobState::Active;
+        let retried = self.retry_is_due(restless.now) || (ran && self.retried_at_once);
         let Some(new) = new else {
             let failed = ran && self.remove_on_fail;
-            let expired = self.mortal && matches!(self.state, JobState::Queued | JobState::Active);
+            let expired = self.mortal && (retried || matches!(self.state, JobState::Queued | JobState::Active));
+            let forgotten = self.expires_at.is_some_and(|at| at.is_due(restless.now));
+            let evicted = restless.full.contains(&self.queue) && (ran || self.state == JobState::Failed);
             // An add that follows may take its key or its id.
-            assert!(failed || expired || may_follow, "job {key:?} is lost: {self:?}");
+            let may_go = failed || expired || forgotten || evicted || restless.may_follow;
+            assert!(may_go, "job {key:?} is lost: {self:?}");
             return;
         };
         assert_eq!((&self.id, &self.queue), (&new.id, &new.queue), "job {key:?} is the same job");
+        if retried && new.state == JobState::Queued && new.attempts == 0 {
+            return;
+        }
         if !ran {
             assert_eq!(self.state, new.state, "job {key:?} {} did not run, so a restart leaves it", self.id);
             assert_eq!(
@@ -152,7 +218,8 @@ impl Look {
                 (new.attempts, new.stall_count),
                 "job {key:?} used no attempt"
             );
-            assert_eq!(self.rest, new.rest, "job {key:?} is as it was");
+            // A retry that found the key taken is used up.
+            assert!(retried || self.rest == new.rest, "job {key:?} is as it was: {self:?} {new:?}");
             return;
         }
         let used = (self.attempts + 1, self.stall_count + 1);

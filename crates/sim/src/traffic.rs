@@ -4,7 +4,8 @@ use crate::client::Held;
 use crate::ledger::{QUIET, QUIET_KEYS};
 use crate::random::Random;
 use onceover_engine::command::{
-    Ack, Add, Claim, CleanState, Command, DedupRequest, Fail, NewJob, Payload, Pull, RareOptions, Renewal,
+    Ack, Add, Claim, CleanState, Command, DedupRequest, DlqPatch, Fail, NewJob, Payload, Pull, RareOptions, Renewal,
+    dead,
 };
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
@@ -77,7 +78,7 @@ impl Habits {
             (8, _) => self.change(random, id, loud),
             (9, _) => Command::RemoveDeduplicationKey { queue: queue(random), key: self.key(random) },
             (10, _) => sweep(random),
-            (11, _) => Command::RetryDlq { queue: queue(random), id: None, count: Some(2), filter: None },
+            (11, _) => Command::Dead(dead_letters(random)),
             (12, _) => match random.below(2) {
                 0 => Command::Pause { queue: queue(random) },
                 _ => Command::Resume { queue: queue(random) },
@@ -211,6 +212,22 @@ fn renewal(random: &mut Random, held: &Held) -> Command {
     }
 }
 
+/// Retries by hand, and what is set about retries by themselves, age and number.
+fn dead_letters(random: &mut Random) -> dead::Request {
+    let queue = queue(random);
+    if random.chance(50) {
+        return dead::Request::Retry { queue, id: None, count: Some(2), filter: None };
+    }
+    let patch = DlqPatch {
+        auto_retry: Some(random.chance(80)),
+        auto_retry_interval: Some(Millis(random.pick(&[0, 300, 5_000, 3_600_000]))),
+        max_auto_retries: Some(random.pick(&[0, 1, 3])),
+        max_age: Some(random.pick(&[None, Some(Millis(2_000)), Some(Millis(604_800_000))])),
+        max_entries: random.chance(30).then(|| random.pick(&[1, 3])),
+    };
+    dead::Request::Configure { queue, patch }
+}
+
 /// Commands about all jobs of a queue.
 fn sweep(random: &mut Random) -> Command {
     let queue = queue(random);
@@ -218,7 +235,7 @@ fn sweep(random: &mut Random) -> Command {
     match random.below(5) {
         0 => Command::Drain { queue },
         1 => Command::Obliterate { queue },
-        2 => Command::PurgeDlq { queue },
+        2 => Command::Dead(dead::Request::Purge { queue }),
         3 => Command::RetryCompleted { queue, id: None, count: Some(3), until: None },
         _ => Command::Clean { queue, grace: Millis(random.pick(&[0, 1_000])), state, limit: 5 },
     }

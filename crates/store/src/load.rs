@@ -8,6 +8,7 @@ use crate::set_aside::Fault;
 use crate::writer::{RESERVED, state_text};
 use onceover_engine::change::{GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::{NewJob, Payload};
+use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{KeyEntry, KeyTally};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
@@ -40,7 +41,8 @@ FROM dedup_keys ORDER BY entry";
 
 const QUEUES: &str = "
 SELECT name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms, rate_max, rate_duration_ms,
-    temporary_rate_max, temporary_rate_duration_ms, temporary_rate_ends_at_ms, concurrency_max
+    temporary_rate_max, temporary_rate_duration_ms, temporary_rate_ends_at_ms, concurrency_max, place,
+    dead_letters
 FROM queues ORDER BY name";
 
 const GROUPS: &str = "
@@ -177,7 +179,9 @@ fn queue(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<(Arc<str>, Queu
     let temporary = cells.rate("temporary_rate_max", "temporary_rate_duration_ms")?;
     let end = cells.take::<Option<i64>>("temporary_rate_ends_at_ms")?.map(Timestamp);
     let limits = Limits { rate, temporary: temporary.zip(end), concurrency: cells.maybe("concurrency_max", 0)? };
-    Ok((name, QueueSettings { paused, stall, limits }))
+    let place = cells.number("place")?;
+    let dlq = cells.json::<Option<DlqConfig>>("dead_letters")?.unwrap_or_default();
+    Ok((name, QueueSettings { paused, stall, limits, dlq, place }))
 }
 
 fn group(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<GroupRow, String> {

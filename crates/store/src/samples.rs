@@ -3,9 +3,10 @@
 use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::change::{Change, QueueSettings};
 use onceover_engine::command::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
+use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
 use onceover_engine::job::{
-    Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, TimelineEntry,
+    AutoRetries, Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, TimelineEntry,
 };
 use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::{EntryId, JobId, JobKey, LockToken, QueueId};
@@ -169,7 +170,10 @@ fn full_extra(follower: Arc<NewJob>) -> Extra {
             reason: FailureReason::MaxAttemptsExceeded,
             error: Some("no\nroute".into()),
             entered_at: Timestamp(9),
+            next_retry_at: Some(Timestamp(10)),
+            expires_at: Some(Timestamp(11)),
         }),
+        auto_retries: Some(AutoRetries { count: 2, last_at: Timestamp(8) }),
         failed_attempts: vec![FailedAttempt {
             attempt: 1,
             started_at: None,
@@ -250,7 +254,8 @@ pub(crate) fn settings() -> QueueSettings {
     let rate = |max| Rate { max, duration: Millis(1_500) };
     let temporary = Some((rate(0), Timestamp(1_700_000_009_000)));
     let limits = Limits { rate: Some(rate(9_007_199_254_740_991)), temporary, concurrency: Some(4) };
-    QueueSettings { paused: true, stall, limits }
+    let dlq = DlqConfig { auto_retry: true, max_age: None, max_entries: Some(7), ..DlqConfig::default() };
+    QueueSettings { paused: true, stall, limits, dlq, place: 3 }
 }
 
 /// A job's first row.

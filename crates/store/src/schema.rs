@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -161,6 +161,11 @@ CREATE TABLE schedules (
     rule TEXT NOT NULL,                     -- what was asked for, as JSON
     payload BLOB                            -- MessagePack; NULL: the jobs have none
 );
+";
+
+const FORMAT_6: &str = "
+ALTER TABLE queues ADD COLUMN place INTEGER NOT NULL DEFAULT 0; -- in the order of registration
+ALTER TABLE queues ADD COLUMN dead_letters TEXT;                -- what is set about them, as JSON; NULL: nothing
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

@@ -6,6 +6,7 @@
 use crate::error::StoreError;
 use onceover_engine::change::{Change, GroupSettings, QueueSettings};
 use onceover_engine::command::NewJob;
+use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{KeyEntry, KeyTally};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
@@ -38,8 +39,9 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 const PUT_QUEUE: &str = "
 INSERT OR REPLACE INTO queues (name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms, rate_max,
-    rate_duration_ms, temporary_rate_max, temporary_rate_duration_ms, temporary_rate_ends_at_ms, concurrency_max)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+    rate_duration_ms, temporary_rate_max, temporary_rate_duration_ms, temporary_rate_ends_at_ms, concurrency_max, place,
+    dead_letters)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 
 const PUT_GROUP: &str = "
 INSERT OR REPLACE INTO group_settings (queue, group_id, paused, held_until_ms, rate_max, rate_duration_ms, concurrency_max)
@@ -270,11 +272,12 @@ impl<'s> Writer<'s> {
     }
 
     fn put_queue(&mut self, name: &str, settings: &QueueSettings) -> Result<(), StoreError> {
-        let QueueSettings { paused, stall, limits } = settings;
+        let QueueSettings { paused, stall, limits, dlq, place } = settings;
         let StallConfig { enabled, stall_interval, max_stalls, grace_period } = stall;
         let Limits { rate, temporary, concurrency } = limits;
         let (rate_max, rate_duration) = rate_cells(*rate);
         let (temporary_max, temporary_duration) = rate_cells(temporary.map(|(rate, _)| rate));
+        let dlq = (*dlq != DlqConfig::default()).then(|| json(&mut self.scratch.first, dlq));
         let values = params![
             name,
             paused,
@@ -288,8 +291,10 @@ impl<'s> Writer<'s> {
             temporary_duration,
             temporary.map(|(_, end)| end.0),
             concurrency.map(row_id),
+            row_id(*place),
+            dlq,
         ];
-        self.run(PUT_QUEUE, values).map(drop)
+        self.statements.run(PUT_QUEUE, values).map(drop)
     }
 
     fn put_group(&mut self, queue: &str, group: &str, settings: GroupSettings) -> Result<(), StoreError> {

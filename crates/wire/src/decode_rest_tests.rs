@@ -1,7 +1,9 @@
 //! Questions, changes of a job, whole queues, dead letters, configuration.
 
 use crate::testing::{command, refusal};
-use onceover_engine::command::{Claim, CleanState, Command, DlqFilter, ListState, StallPatch, StateName};
+use onceover_engine::command::{
+    Claim, CleanState, Command, DlqFilter, DlqPatch, ListState, StallPatch, StateName, dead,
+};
 use onceover_engine::names::JobId;
 use onceover_engine::time::{Millis, Timestamp};
 use serde_json::{Value as Json, json};
@@ -101,8 +103,9 @@ fn counts_and_figures() {
         (json!({"cmd": "Count", "queue": "q"}), Command::Count { queue: queue.clone() }),
         (
             json!({"cmd": "Metrics", "queue": "q", "type": "completed", "start": 0, "end": -1}),
-            Command::QueueMetrics { queue },
+            Command::QueueMetrics { queue: queue.clone(), failed: false },
         ),
+        (json!({"cmd": "Metrics", "queue": "q", "type": "failed"}), Command::QueueMetrics { queue, failed: true }),
     ]);
     check_refused(vec![
         (json!({"cmd": "Count"}), "Queue name is required"),
@@ -247,16 +250,16 @@ fn finished_jobs() {
         ),
         (
             json!({"cmd": "Dlq", "queue": "q", "count": 3, "filter": {"reason": "", "olderThan": 0, "limit": 0}}),
-            Command::Dlq { queue: queue.clone(), count: Some(3), filter: DlqFilter::default() },
+            Command::Dead(dead::Request::List { queue: queue.clone(), count: Some(3), filter: DlqFilter::default() }),
         ),
-        (json!({"cmd": "GetDlqStats", "queue": "q"}), Command::GetDlqStats { queue: queue.clone() }),
+        (json!({"cmd": "GetDlqStats", "queue": "q"}), Command::Dead(dead::Request::Stats { queue: queue.clone() })),
         (
             json!({"cmd": "RetryDlq", "queue": "q", "jobId": "a", "filter": {"$undefined": true}}),
-            Command::RetryDlq { queue: queue.clone(), id: Some(id()), count: None, filter: None },
+            Command::Dead(dead::Request::Retry { queue: queue.clone(), id: Some(id()), count: None, filter: None }),
         ),
         (
             json!({"cmd": "RetryDlq", "queue": "q", "filter": {"reason": "timeout", "newerThan": 7, "offset": 1, "limit": 2}}),
-            Command::RetryDlq {
+            Command::Dead(dead::Request::Retry {
                 queue: queue.clone(),
                 id: None,
                 count: None,
@@ -267,18 +270,21 @@ fn finished_jobs() {
                     offset: 1,
                     limit: Some(2),
                 }),
-            },
+            }),
         ),
         (
             json!({"cmd": "Dlq", "queue": "q", "filter": {"expired": true, "limit": 5}}),
-            Command::Dlq {
+            Command::Dead(dead::Request::List {
                 queue: queue.clone(),
                 count: None,
                 filter: DlqFilter { limit: Some(0), ..DlqFilter::default() },
-            },
+            }),
         ),
-        (json!({"cmd": "PurgeDlq", "queue": "q"}), Command::PurgeDlq { queue: queue.clone() }),
-        (json!({"cmd": "RemoveDlqJob", "queue": "q", "jobId": "a"}), Command::RemoveDlqJob { queue, id: id() }),
+        (json!({"cmd": "PurgeDlq", "queue": "q"}), Command::Dead(dead::Request::Purge { queue: queue.clone() })),
+        (
+            json!({"cmd": "RemoveDlqJob", "queue": "q", "jobId": "a"}),
+            Command::Dead(dead::Request::Remove { queue, id: id() }),
+        ),
     ]);
     check_refused(vec![
         (json!({"cmd": "RemoveDlqJob", "queue": "q"}), "jobId is required"),
@@ -306,5 +312,38 @@ fn stall_configuration() {
             json!({"cmd": "SetStallConfig", "queue": "q", "config": {"enabled": 1, "stallInterval": "x", "gracePeriod": -1}}),
             set(StallPatch::default()),
         ),
+    ]);
+}
+
+#[test]
+fn configuration_of_dead_letters() {
+    let set = |patch| Command::Dead(dead::Request::Configure { queue: "q".into(), patch });
+    let config = |config: Json| json!({"cmd": "SetDlqConfig", "queue": "q", "config": config});
+    check(vec![
+        (json!({"cmd": "GetDlqConfig", "queue": "q"}), Command::Dead(dead::Request::Config { queue: "q".into() })),
+        (config(json!({"autoRetry": null, "maxEntries": {"$undefined": true}, "else": 1})), set(DlqPatch::default())),
+        (
+            config(
+                json!({"autoRetry": true, "autoRetryInterval": 1.9, "maxAutoRetries": 2, "maxAge": 5, "maxEntries": 9.5}),
+            ),
+            set(DlqPatch {
+                auto_retry: Some(true),
+                auto_retry_interval: Some(Millis(1)),
+                max_auto_retries: Some(2),
+                max_age: Some(Some(Millis(5))),
+                max_entries: Some(9),
+            }),
+        ),
+        (
+            config(json!({"autoRetryInterval": -1, "maxAutoRetries": -0.5, "maxAge": null, "maxEntries": 0})),
+            set(DlqPatch {
+                auto_retry: None,
+                auto_retry_interval: Some(Millis(0)),
+                max_auto_retries: Some(0),
+                max_age: Some(None),
+                max_entries: Some(1),
+            }),
+        ),
+        (config(json!({"maxEntries": 1e300})), set(DlqPatch { max_entries: Some(u32::MAX), ..DlqPatch::default() })),
     ]);
 }

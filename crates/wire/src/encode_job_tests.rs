@@ -5,7 +5,7 @@ use crate::testing::{pack, unframe};
 use bytes::BytesMut;
 use onceover_engine::command::{Backoff, DedupRequest, NewJob, RareOptions, Repeat, StateName};
 use onceover_engine::job::{
-    Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, RareState, TimelineEntry,
+    AutoRetries, Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, RareState, TimelineEntry,
 };
 use onceover_engine::names::{JobId, JobKey, QueueId};
 use onceover_engine::reply::{Delivered, JobRecord, Reply};
@@ -183,7 +183,10 @@ fn dead() -> JobRecord {
                 reason: FailureReason::MaxAttemptsExceeded,
                 error: Some("boom".to_owned()),
                 entered_at: at(9),
+                next_retry_at: Some(at(13)),
+                expires_at: Some(at(20)),
             }),
+            auto_retries: Some(AutoRetries { count: 2, last_at: at(3) }),
             failed_attempts: vec![
                 attempt(1, Some(at(1)), 5, FailureReason::ExplicitFail),
                 attempt(2, None, 9, FailureReason::MaxAttemptsExceeded),
@@ -217,7 +220,7 @@ fn dead_letters_come_as_jobs_and_as_entries() {
     assert!(!entry["job"].as_object().unwrap().contains_key("state"));
     let expected = json!({
         "job": reply["jobs"][0], "enteredAt": AT + 9.0, "reason": "max_attempts_exceeded", "error": "boom",
-        "retryCount": 0, "lastRetryAt": null, "nextRetryAt": null, "expiresAt": null,
+        "retryCount": 2, "lastRetryAt": AT + 3.0, "nextRetryAt": AT + 13.0, "expiresAt": AT + 20.0,
         "attempts": [
             {"attempt": 1, "startedAt": AT + 1.0, "failedAt": AT + 5.0, "reason": "explicit_fail", "error": "boom", "duration": 4},
             {"attempt": 2, "startedAt": null, "failedAt": AT + 9.0, "reason": "max_attempts_exceeded", "error": "boom", "duration": 0},

@@ -5,6 +5,7 @@ use crate::request::ReqId;
 use crate::testing::{hex, unframe};
 use bytes::BytesMut;
 use onceover_engine::command::StateName;
+use onceover_engine::dead::DlqConfig;
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::job::{Blob, LogLine};
 use onceover_engine::names::JobId;
@@ -134,14 +135,14 @@ fn counts_are_integers() {
         json!({"ok": true, "queue": "q", "counts": {"-5": 1, "0": 2}})
     );
     let totals = Totals { pushed: 4, collapsed: 9, pulled: 3, completed: 2, failed: 1 };
-    let broker = encoded(&Reply::Totals { queue: None, totals, counts });
+    let broker = encoded(&Reply::Totals { totals, counts });
     assert_eq!(broker["metrics"], json!({"totalPushed": 4, "totalPulled": 3, "totalCompleted": 2, "totalFailed": 1}));
     assert_eq!(
         broker["stats"],
         json!({"waiting": 1, "active": 0, "delayed": 300, "dlq": 0, "completed": 2, "failed": 1})
     );
     assert_eq!(
-        encoded(&Reply::Totals { queue: Some("q".into()), totals, counts }),
+        encoded(&Reply::QueueMetrics { total: 2 }),
         json!({"ok": true, "data": {"meta": {"count": 2, "prevTS": 0, "prevCount": 0}, "data": [], "count": 0}})
     );
 }
@@ -200,16 +201,22 @@ fn workers_and_configuration() {
         all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         all
     };
+    let listed = |now| encoded(&Reply::Workers { workers: vec![worker.clone()], processed: 12, failed: 5, now });
     assert_eq!(
         encoded(&Reply::Worker(Box::new(worker.clone()))),
         json!({"ok": true, "data": with(json!({"workerId": "w"}))})
     );
     assert_eq!(
-        encoded(&Reply::Workers(vec![worker])),
+        listed(worker.last_seen.plus(Millis(30_000))),
         json!({"ok": true, "data": {
-            "workers": [with(json!({"id": "w", "uptime": 10}))],
-            "stats": {"total": 1, "active": 1, "totalProcessed": 2, "totalFailed": 3, "activeJobs": 1, "concurrencySlots": 4},
+            "workers": [with(json!({"id": "w", "uptime": 30_010}))],
+            "stats": {"total": 1, "active": 1, "totalProcessed": 12, "totalFailed": 5, "activeJobs": 1, "concurrencySlots": 4},
         }})
+    );
+    let stale = listed(worker.last_seen.plus(Millis(30_001)));
+    assert_eq!(
+        (&stale["data"]["workers"][0]["status"], &stale["data"]["stats"]["active"]),
+        (&json!("stale"), &json!(0))
     );
     let config =
         StallConfig { enabled: true, stall_interval: Millis(30_000), max_stalls: 3, grace_period: Millis(5000) };
@@ -217,11 +224,19 @@ fn workers_and_configuration() {
         encoded(&Reply::StallConfig(config)),
         json!({"ok": true, "config": {"enabled": true, "stallInterval": 30_000, "maxStalls": 3, "gracePeriod": 5000}})
     );
-    let stats = DlqStats { total: 2, by_reason: vec![("stalled", 2)], oldest: Some(AT), newest: None };
+    let config = DlqConfig { max_age: None, max_entries: Some(7), ..DlqConfig::default() };
+    assert_eq!(
+        encoded(&Reply::DlqConfig(config)),
+        json!({"ok": true, "config": {"autoRetry": false, "autoRetryInterval": 3_600_000, "maxAutoRetries": 3,
+            "maxAge": null, "maxEntries": 7}})
+    );
+    let stats =
+        DlqStats { total: 2, by_reason: vec![("stalled", 2)], pending_retry: 1, oldest: Some(AT), newest: None };
     let reply = encoded(&Reply::DlqStats { queue: "q".into(), stats });
     assert_eq!(reply["data"]["stats"]["byReason"]["stalled"], json!(2));
     assert_eq!(reply["data"]["stats"]["byReason"].as_object().unwrap().len(), 7);
     assert_eq!(reply["data"]["stats"]["byQueue"], json!({"q": 2}));
+    assert_eq!((&reply["data"]["stats"]["pendingRetry"], &reply["data"]["stats"]["expired"]), (&json!(1), &json!(0)));
     assert_eq!(
         (&reply["data"]["stats"]["oldestEntry"], &reply["data"]["stats"]["newestEntry"]),
         (&json!(NOW), &json!(null))

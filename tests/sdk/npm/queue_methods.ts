@@ -181,6 +181,22 @@ Object.assign(checks, {
       same(queue.getStallConfig().maxStalls, 7);
     }),
 
+  'settings of dead letters, waited for or not': () =>
+    withQueue(async (queue, { answer }) => {
+      const defaults = { autoRetry: false, autoRetryInterval: 3_600_000, maxAutoRetries: 3, maxAge: 604_800_000, maxEntries: 10_000 };
+      same(await queue.getDlqConfigAsync(), defaults);
+      await queue.setDlqConfigAsync({ autoRetry: true, autoRetryInterval: 2_000, maxAge: null });
+      queue.setDlqConfig({ maxEntries: 1 });
+      same([await answer('SetDlqConfig'), await answer('SetDlqConfig')], ['ok', 'ok']);
+      const set = { ...defaults, autoRetry: true, autoRetryInterval: 2_000, maxAge: null, maxEntries: 1 };
+      same(await queue.getDlqConfigAsync(), set);
+      const jobs = await queue.addBulk(Array.from({ length: 2 }, () => ({ name: 'dead', data: {}, opts: { attempts: 1 } })));
+      for (const job of jobs) await queue.moveJobToFailed(job.id, new Error('broken'), (await pull(queue)).token);
+      const [entry] = await queue.getDlqAsync();
+      same([entry?.job.id, entry?.retryCount, entry?.expiresAt, entry!.nextRetryAt! - entry!.enteredAt], [jobs[1]!.id, 0, null, 2_000]);
+      await until('it is retried by itself', async () => (await state(queue, jobs[1]!.id)) === 'waiting');
+    }),
+
   'workers and metrics of a queue': () =>
     withQueue(async (queue) => {
       await withWorker(queue, async () => 'done', async (worker) => {
@@ -194,6 +210,7 @@ Object.assign(checks, {
       same(await queue.getWorkersCount(), 0);
       const metrics = await queue.getMetrics('completed');
       same([metrics.meta.count, metrics.data.length], [1, metrics.count]);
+      same((await queue.getMetrics('failed')).meta.count, 0);
     }),
 
   'forward moves the jobs of a queue to another broker, here to another queue': () =>

@@ -8,9 +8,6 @@ import { checks, refused, same, spiedJob, until, withQueue, withWorker } from '.
 import type { Data } from './client';
 
 const queueCalls: Record<string, (queue: Queue<Data>) => unknown> = {
-  setDlqConfig: (queue) => queue.setDlqConfig({ maxEntries: 5 }),
-  setDlqConfigAsync: (queue) => queue.setDlqConfigAsync({ maxEntries: 5 }),
-  getDlqConfigAsync: (queue) => queue.getDlqConfigAsync(),
   setGlobalConcurrency: (queue) => queue.setGlobalConcurrency(2),
   setGlobalConcurrencyAsync: (queue) => queue.setGlobalConcurrencyAsync(2),
   removeGlobalConcurrency: (queue) => queue.removeGlobalConcurrency(),

@@ -296,6 +296,21 @@ def settings():
 
 
 @checks
+def dead_letter_settings():
+    """set_dlq_config and get_dlq_config: a dead letter comes back by itself, and the oldest go"""
+    with connect() as queue:
+        defaults = {"autoRetry": False, "autoRetryInterval": 3_600_000, "maxAutoRetries": 3, "maxAge": 604_800_000, "maxEntries": 10_000}
+        same(queue.get_dlq_config(), defaults)
+        queue.set_dlq_config({"autoRetry": True, "autoRetryInterval": 2_000, "maxAutoRetries": 1, "maxEntries": 1})
+        same(queue.get_dlq_config(), {**defaults, "autoRetry": True, "autoRetryInterval": 2_000, "maxAutoRetries": 1, "maxEntries": 1})
+        ids = [queue.add("x", {}, attempts=1).id for _ in range(2)]
+        for job, token in (pull(queue), pull(queue)):
+            queue.move_job_to_failed(job.id, "boom", token=token)
+        same([queue.get_state(id) for id in ids], ["unknown", "failed"])
+        until("it is retried by itself", lambda: queue.get_state(ids[1]) == "waiting")
+
+
+@checks
 def figures():
     """get_workers, get_workers_count, get_stats, get_metrics"""
     with connect() as queue:

@@ -13,8 +13,6 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unsupp
 
 # How each is called, on a queue or on a job.
 CALLS = {
-    "Queue.set_dlq_config": lambda queue: queue.set_dlq_config({"maxEntries": 5}),
-    "Queue.get_dlq_config": lambda queue: queue.get_dlq_config(),
     "Queue.set_global_rate_limit": lambda queue: queue.set_global_rate_limit(5, 1_000),
     "Queue.remove_global_rate_limit": lambda queue: queue.remove_global_rate_limit(),
     "Queue.set_global_concurrency": lambda queue: queue.set_global_concurrency(2),

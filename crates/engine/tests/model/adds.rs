@@ -218,6 +218,9 @@ impl Model {
             stalls: 0,
             unresolved,
             parked: false,
+            retried: 0,
+            retry_at: None,
+            gone_at: None,
             stored_next: None,
             delivery: None,
             late: None,
@@ -261,6 +264,10 @@ impl Model {
         job.ended_at = now;
         job.delivery = None;
         job.late = None;
+        if state == State::Failed {
+            self.stamp(generation);
+        }
+        let job = &mut self.jobs[generation];
         let (id, next) = (job.id, job.stored_next.take());
         if state == State::Completed {
             if remove {
@@ -279,15 +286,14 @@ impl Model {
 
     /// The oldest finished jobs go when there are too many; their windows stay.
     fn evict(&mut self, state: State, ended: Generation) {
-        let queue = self.jobs[ended].spec.step.queue;
-        let counts = |job: &Job| job.state == state && (state == State::Completed || job.spec.step.queue == queue);
-        let mut kept: Vec<Generation> = (0..self.jobs.len()).filter(|at| counts(&self.jobs[*at])).collect();
+        if state == State::Failed {
+            return self.evict_dead(self.jobs[ended].spec.step.queue);
+        }
+        let completed = |at: &Generation| self.jobs[*at].state == State::Completed;
+        let mut kept: Vec<Generation> = (0..self.jobs.len()).filter(completed).collect();
         kept.sort_by_key(|at| (self.jobs[*at].ended_at, *at));
         for at in kept.iter().take(kept.len().saturating_sub(self.retain)) {
-            self.jobs[*at].state = State::Gone;
-            if self.entries.iter().any(|entry| entry.owner == *at && entry.expires_at > Some(self.now)) {
-                mark("evicted", "window stays");
-            }
+            self.forget(*at);
         }
     }
 

@@ -3,7 +3,8 @@
 //! Jobs are named by the label of the add that made them (or was answered with them), so that a step keeps its meaning
 //! while others are taken out of the sequence. A step whose job does not exist does nothing.
 
-use onceover_engine::command::CleanState;
+use onceover_engine::command::{CleanState, DlqPatch};
+use onceover_engine::time::Millis;
 use std::fmt;
 
 /// A repeating job's pause, ms.
@@ -139,6 +140,10 @@ pub enum Step {
         count: Option<u32>,
     },
     PurgeDlq(u8),
+    DlqConfig {
+        queue: u8,
+        patch: DlqPatch,
+    },
     RemoveDlq {
         queue: u8,
         job: u32,
@@ -217,6 +222,15 @@ fn flags(out: &mut fmt::Formatter<'_>, flags: &[(&str, bool)]) -> fmt::Result {
     flags.iter().filter(|(_, set)| *set).try_for_each(|(name, _)| write!(out, " {name}"))
 }
 
+fn dlq_config(out: &mut fmt::Formatter<'_>, queue: u8, patch: &DlqPatch) -> fmt::Result {
+    write!(out, "dlq {}", queue_name(queue))?;
+    option(out, "auto", patch.auto_retry)?;
+    option(out, "interval", patch.auto_retry_interval.map(|interval| interval.0))?;
+    option(out, "retries", patch.max_auto_retries)?;
+    option(out, "age", patch.max_age.map(|age| age.map_or("never".to_owned(), |age| age.0.to_string())))?;
+    option(out, "kept", patch.max_entries)
+}
+
 impl fmt::Display for ClaimOf {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.job {
@@ -283,6 +297,7 @@ impl fmt::Display for Step {
                 option(out, "job", *job)?;
                 option(out, "count", *count)
             }
+            Step::DlqConfig { queue, patch } => dlq_config(out, *queue, patch),
             Step::PurgeDlq(queue) => write!(out, "purge-dlq {}", queue_name(*queue)),
             Step::RemoveDlq { queue, job } => write!(out, "remove-dlq {} job={job}", queue_name(*queue)),
             Step::RemoveKey { queue, key } => write!(out, "remove-key {} key=k{key}", queue_name(*queue)),
@@ -430,6 +445,16 @@ pub fn parse(line: &str) -> Step {
             Step::RetryCompleted { queue: queue(), job: words.option("job"), count: words.option("count") }
         }
         "purge-dlq" => Step::PurgeDlq(queue()),
+        "dlq" => Step::DlqConfig {
+            queue: queue(),
+            patch: DlqPatch {
+                auto_retry: words.option("auto"),
+                auto_retry_interval: words.option("interval").map(Millis),
+                max_auto_retries: words.option("retries"),
+                max_age: words.all("age").next().map(|age| (age != "never").then(|| Millis(words.value(age)))),
+                max_entries: words.option("kept"),
+            },
+        },
         "remove-dlq" => Step::RemoveDlq { queue: queue(), job: words.option("job").expect("a job") },
         "remove-key" => Step::RemoveKey { queue: queue(), key: words.key().expect("a key") },
         "remove-job-key" => Step::RemoveJobKey(words.number(1)),

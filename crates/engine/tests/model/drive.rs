@@ -94,7 +94,8 @@ impl Stage {
     fn begin(&mut self, effects: &mut Effects) -> Result<(), String> {
         if self.model.next_sweep.is_some_and(|at| at <= self.now) {
             let place = |name: &str| QUEUE_TEXTS.iter().position(|text| **text == *name);
-            let queues = self.engine.queues();
+            let mut queues = self.engine.queues();
+            queues.sort_by_key(|queue| queue.id);
             self.model.sweep_order = queues.iter().filter_map(|queue| Some(place(&queue.name)? as u8)).collect();
         }
         self.engine.tick(Timestamp(self.now), effects);
@@ -283,6 +284,13 @@ impl Stage {
             let wanted = (job.attempts, job.stalls, job.priority, job.run_at * i64::from(is_queued));
             if known != wanted {
                 return differ(&format!("attempts, stalls, priority, runAt of {id}"), known, wanted);
+            }
+            let failure = real.failure().map(|failure| (failure.next_retry_at, failure.expires_at));
+            let dead = real.rare().and_then(|rare| rare.auto_retries).map_or(0, |retries| retries.count);
+            let stamped =
+                (job.state == State::Failed).then(|| (job.retry_at.map(Timestamp), job.gone_at.map(Timestamp)));
+            if (dead, failure) != (job.retried, stamped) {
+                return differ(&format!("retries by itself of {id}"), (dead, failure), (job.retried, stamped));
             }
             let stored = real.rare().is_some_and(|rare| rare.stored_next.is_some());
             if stored != job.stored_next.is_some() {

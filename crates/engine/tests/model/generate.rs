@@ -1,7 +1,8 @@
 //! Random sequences from a seed. Each leaves whole kinds of steps out, so that rare ones meet often in some of them.
 
 use crate::commands::{AddStep, ClaimOf, IdOf, Step, Token, Worked, parse};
-use onceover_engine::command::CleanState;
+use onceover_engine::command::{CleanState, DlqPatch};
+use onceover_engine::time::Millis;
 
 /// Splitmix64: small, seedable, good enough for choices.
 pub struct Random(u64);
@@ -35,7 +36,7 @@ impl Random {
 }
 
 /// Weight of each kind of step, and whether every sequence has it.
-const KINDS: [(Kind, u32, bool); 29] = [
+const KINDS: [(Kind, u32, bool); 30] = [
     (Kind::Push, 26, true),
     (Kind::Bulk, 5, false),
     (Kind::Pull, 16, true),
@@ -57,6 +58,7 @@ const KINDS: [(Kind, u32, bool); 29] = [
     (Kind::RetryDlq, 3, false),
     (Kind::RetryCompleted, 3, false),
     (Kind::PurgeDlq, 1, false),
+    (Kind::DlqConfig, 3, false),
     (Kind::RemoveDlq, 1, false),
     (Kind::RemoveKey, 2, false),
     (Kind::RemoveJobKey, 3, false),
@@ -90,6 +92,7 @@ enum Kind {
     RetryDlq,
     RetryCompleted,
     PurgeDlq,
+    DlqConfig,
     RemoveDlq,
     RemoveKey,
     RemoveJobKey,
@@ -235,6 +238,7 @@ impl<'a> Generator<'a> {
                 Step::RetryCompleted { queue: self.queue(), job: self.maybe_job(), count: self.maybe_count() }
             }
             Kind::PurgeDlq => Step::PurgeDlq(self.queue()),
+            Kind::DlqConfig => self.dlq_config(),
             Kind::RemoveDlq => Step::RemoveDlq { queue: self.queue(), job: self.job() },
             Kind::RemoveKey => Step::RemoveKey { queue: self.queue(), key: self.key() },
             Kind::RemoveJobKey => Step::RemoveJobKey(self.job()),
@@ -264,6 +268,17 @@ impl<'a> Generator<'a> {
             CleanState::Nothing,
         ]);
         Step::Clean { queue: self.queue(), state, limit: self.random.pick(&[1, 1000]) }
+    }
+
+    fn dlq_config(&mut self) -> Step {
+        let patch = DlqPatch {
+            auto_retry: self.random.chance(80).then(|| self.random.chance(80)),
+            auto_retry_interval: self.random.chance(80).then(|| Millis(self.random.pick(&[0, 10, 10, 40]))),
+            max_auto_retries: self.random.chance(30).then(|| self.random.pick(&[0, 1, 2])),
+            max_age: self.random.chance(40).then(|| self.random.pick(&[None, Some(Millis(0)), Some(Millis(30))])),
+            max_entries: self.random.chance(20).then(|| self.random.pick(&[1, 2])),
+        };
+        Step::DlqConfig { queue: self.queue(), patch }
     }
 
     fn time(&mut self) -> Step {

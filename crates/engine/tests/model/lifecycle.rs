@@ -4,7 +4,7 @@
 
 use crate::marks::mark;
 use crate::naive::{Answer, Delivery, Generation, Id, Job, Lock, Model, Refusal, State};
-use onceover_engine::command::CleanState;
+use onceover_engine::command::{CleanState, DlqPatch};
 
 const STALL_INTERVAL: i64 = 30_000;
 const STALL_GRACE: i64 = 5_000;
@@ -16,6 +16,8 @@ const SWEEP_EVERY: i64 = 5_000;
 enum Due {
     Expiry(Generation),
     Timeout(Generation),
+    Retry(Generation),
+    Forgotten(Generation),
     Sweep,
 }
 
@@ -46,6 +48,11 @@ impl Model {
                     self.jobs[job].timed_out.extend(number);
                     self.attempt_failed(job, false, false);
                 }
+                Due::Retry(job) => self.retry_by_itself(job),
+                Due::Forgotten(job) => {
+                    mark("dead letter", "forgotten");
+                    self.forget(job);
+                }
                 Due::Sweep => self.sweep(),
             }
         }
@@ -61,6 +68,11 @@ impl Model {
             if let (State::Active, Some(timeout)) = (job.state, step.timeout.filter(|timeout| *timeout > 0)) {
                 all.push((job.started_at + timeout, Due::Timeout(at)));
             }
+            if job.state == State::Failed {
+                let retry = job.retry_at.filter(|_| self.wants_retry(job));
+                all.extend(retry.map(|retry| (retry, Due::Retry(at))));
+                all.extend(job.gone_at.map(|end| (end, Due::Forgotten(at))));
+            }
         }
         all.extend(self.next_sweep.map(|at| (at, Due::Sweep)));
         all
@@ -73,7 +85,8 @@ impl Model {
         all.extend(self.jobs.iter().filter(|job| job.state == State::Queued).map(|job| job.run_at));
         let leases = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.lock.as_ref());
         all.extend(leases.map(|lock| lock.expires_at));
-        all.retain(|at| *at > self.now);
+        // What is kept for a week would take most steps there.
+        all.retain(|at| *at > self.now && *at < self.now + 1_000_000);
         all.sort_unstable();
         all.dedup();
         all
@@ -378,6 +391,7 @@ impl Model {
         self.remove_all(&jobs);
         self.entries.retain(|entry| entry.queue != queue);
         self.paused[usize::from(queue)] = false;
+        self.dlq[usize::from(queue)] = DlqPatch::default();
         Answer::Ok
     }
 }

@@ -6,6 +6,7 @@
 
 mod adds;
 mod commands;
+mod dead;
 mod drive;
 mod generate;
 mod lifecycle;

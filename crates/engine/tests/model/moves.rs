@@ -107,7 +107,7 @@ impl Model {
     }
 
     /// Back by hand: the key is taken again with a full window, unless another live job has it (dedup.md 4).
-    fn retry(&mut self, at: Generation) -> bool {
+    pub fn retry(&mut self, at: Generation) -> bool {
         if self.is_taken(at) {
             mark("retry", "refused");
             return false;
@@ -123,6 +123,7 @@ impl Model {
         job.stalls = 0;
         job.late = None;
         job.timed_out.clear();
+        job.retried = 0;
         self.take_key(at);
         true
     }

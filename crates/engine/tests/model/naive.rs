@@ -4,7 +4,7 @@
 //! Written from the contract, not from the engine: where the two differ, one of them is wrong.
 
 use crate::commands::AddStep;
-use onceover_engine::command::StateName;
+use onceover_engine::command::{DlqPatch, StateName};
 use std::rc::Rc;
 
 /// A generation: the job's place in `Model::jobs`.
@@ -55,6 +55,11 @@ pub struct Job {
     pub unresolved: Vec<Id>,
     /// Parked by its worker.
     pub parked: bool,
+    /// Retries by itself since the last one by hand.
+    pub retried: u32,
+    /// Of a dead letter: when it is retried by itself, and when it is forgotten.
+    pub retry_at: Option<i64>,
+    pub gone_at: Option<i64>,
     pub stored_next: Option<Rc<Spec>>,
     pub delivery: Option<Delivery>,
     /// The delivery whose lease was lost: its completion still counts.
@@ -188,6 +193,8 @@ pub struct Model {
     pub sweep_order: Vec<u8>,
     /// Finished jobs kept: completed ones of all queues, failed ones of each.
     pub retain: usize,
+    /// What is set about the dead letters of each queue.
+    pub dlq: [DlqPatch; 3],
     /// The setting that ends a key with its owner, window or not.
     pub until_done: bool,
 }

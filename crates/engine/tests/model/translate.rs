@@ -274,7 +274,7 @@ impl Stage {
             Step::RetryDlq { queue: at, job, count } => {
                 let id = job.map(|label| self.model.by_label(label).ok_or(())).transpose().ok()?;
                 let (queue, name, most) = (queue_text(*at), id.map(|id| self.job_id(id)), count_of(count));
-                let command = Command::RetryDlq { queue, id: name, count: most, filter: None };
+                let command = Command::Dead(dead::Request::Retry { queue, id: name, count: most, filter: None });
                 (command, self.model.retry_all(*at, State::Failed, id, *count))
             }
             Step::RetryCompleted { queue: at, job, count } => {
@@ -283,10 +283,17 @@ impl Stage {
                 let command = Command::RetryCompleted { queue, id: name, count: most, until: None };
                 (command, self.model.retry_all(*at, State::Completed, id, *count))
             }
-            Step::PurgeDlq(at) => (Command::PurgeDlq { queue: queue_text(*at) }, self.model.purge_dlq(*at)),
+            Step::PurgeDlq(at) => {
+                (Command::Dead(dead::Request::Purge { queue: queue_text(*at) }), self.model.purge_dlq(*at))
+            }
+            Step::DlqConfig { queue: at, patch } => {
+                let command = Command::Dead(dead::Request::Configure { queue: queue_text(*at), patch: *patch });
+                (command, self.model.set_dlq(*at, *patch))
+            }
             Step::RemoveDlq { queue: at, job } => {
                 let id = self.model.by_label(*job)?;
-                (Command::RemoveDlqJob { queue: queue_text(*at), id: self.job_id(id) }, self.model.remove_dlq(*at, id))
+                let request = dead::Request::Remove { queue: queue_text(*at), id: self.job_id(id) };
+                (Command::Dead(request), self.model.remove_dlq(*at, id))
             }
             Step::RemoveKey { queue: at, key } => {
                 let (queue, text) = (queue_text(*at), key_text(key));

@@ -1,10 +1,10 @@
-//! Whole queues, dead letters, stall configuration, and what concerns the connection itself.
+//! Whole queues, stall configuration, and what concerns the connection itself.
 
 use super::fields::{Bounds, Fields};
 use super::{Hints, Result, engine, names};
 use crate::msgpack::Value;
 use crate::request::Request;
-use onceover_engine::command::{CleanState, Command, DlqFilter, StallPatch};
+use onceover_engine::command::{CleanState, Command, StallPatch};
 use onceover_engine::time::Millis;
 
 /// Jobs that one Clean removes when it does not say.
@@ -87,59 +87,10 @@ fn clean_state(text: Option<&str>) -> CleanState {
 pub fn retry_completed(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
     engine(Command::RetryCompleted {
         queue: names::queue(fields)?,
-        id: optional_job_id(fields, "id")?,
+        id: names::optional_job_id(fields, "id")?,
         count: fields.count("count")?,
         until: names::moment(fields, "timestamp")?,
     })
-}
-
-pub fn dlq(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
-    engine(Command::Dlq {
-        queue: names::queue(fields)?,
-        count: fields.count("count")?,
-        filter: dlq_filter(fields)?.unwrap_or_default(),
-    })
-}
-
-pub fn dlq_stats(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
-    engine(Command::GetDlqStats { queue: names::queue(fields)? })
-}
-
-pub fn retry_dlq(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
-    engine(Command::RetryDlq {
-        queue: names::queue(fields)?,
-        id: optional_job_id(fields, "jobId")?,
-        count: fields.count("count")?,
-        filter: dlq_filter(fields)?,
-    })
-}
-
-pub fn purge_dlq(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
-    engine(Command::PurgeDlq { queue: names::queue(fields)? })
-}
-
-pub fn remove_dlq_job(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
-    engine(Command::RemoveDlqJob { queue: names::queue(fields)?, id: fields.job_id("jobId")? })
-}
-
-fn optional_job_id(fields: &Fields<'_>, name: &str) -> Result<Option<onceover_engine::names::JobId>> {
-    Ok(fields.ident(name)?.map(|text| onceover_engine::names::JobId::parse(&text)))
-}
-
-/// The field `filter`. Zero, false and empty texts mean "not set", as in 2.9.5.
-fn dlq_filter(fields: &Fields<'_>) -> Result<Option<DlqFilter>> {
-    let Some(filter) = fields.map("filter", "filter.")? else { return Ok(None) };
-    let moment = |name: &str| Ok(names::moment(&filter, name)?.filter(|at| at.0 != 0));
-    let limit = filter.count("limit")?.filter(|limit| *limit > 0);
-    // Dead letters are neither retried by themselves nor do they expire here, so no entry is due for either.
-    let none_can_match = filter.truthy("retriable") || filter.truthy("expired");
-    Ok(Some(DlqFilter {
-        reason: filter.filled_text("reason")?.map(str::to_owned),
-        older_than: moment("olderThan")?,
-        newer_than: moment("newerThan")?,
-        offset: filter.count("offset")?.unwrap_or(0),
-        limit: if none_can_match { Some(0) } else { limit },
-    }))
 }
 
 pub fn stall_config(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {

@@ -6,6 +6,7 @@
 
 mod add;
 mod change;
+mod dead;
 mod fields;
 mod group;
 mod limit;
@@ -56,14 +57,15 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("DashboardQueue", monitor::queue),
     ("DashboardQueues", monitor::queues),
     ("Discard", change::discard),
-    ("Dlq", manage::dlq),
+    ("Dlq", dead::list),
     ("Drain", manage::drain),
     ("ExtendLock", work::extend_lock),
     ("ExtendLocks", work::extend_locks),
     ("FAIL", work::fail),
     ("GetCountsPerPriority", query::counts_per_priority),
     ("GetDeduplicationJobId", query::deduplication_job_id),
-    ("GetDlqStats", manage::dlq_stats),
+    ("GetDlqConfig", dead::config),
+    ("GetDlqStats", dead::stats),
     ("GetGroupActiveCount", group::active_count),
     ("GetGroupConcurrency", group::concurrency),
     ("GetGroupJobsCount", group::jobs_count),
@@ -105,21 +107,22 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("Prometheus", monitor::prometheus),
     ("Promote", change::promote),
     ("PromoteJobs", manage::promote_jobs),
-    ("PurgeDlq", manage::purge_dlq),
+    ("PurgeDlq", dead::purge),
     ("RateLimit", limit::set_rate),
     ("RateLimitClear", limit::clear_rate),
     ("RateLimitGroup", group::hold),
     ("RegisterWorker", work::register_worker),
     ("RemoveDeduplicationKey", change::remove_deduplication_key),
-    ("RemoveDlqJob", manage::remove_dlq_job),
+    ("RemoveDlqJob", dead::remove),
     ("RemoveGroupConcurrency", group::remove_concurrency),
     ("RemoveGroupRateLimit", group::remove_rate),
     ("RemoveJobDeduplicationKey", change::remove_job_deduplication_key),
     ("Resume", manage::resume),
     ("ResumeGroup", group::resume),
     ("RetryCompleted", manage::retry_completed),
-    ("RetryDlq", manage::retry_dlq),
+    ("RetryDlq", dead::retry),
     ("SetConcurrency", limit::set_concurrency),
+    ("SetDlqConfig", dead::set_config),
     ("SetGroupConcurrency", group::set_concurrency),
     ("SetGroupRateLimit", group::set_rate),
     ("SetStallConfig", manage::set_stall_config),

@@ -8,6 +8,7 @@ use crate::msgpack::{Raw, Value};
 use crate::request::DecodeError;
 use onceover_engine::command::{Claim, Payload};
 use onceover_engine::limits::{GROUP_PRIORITY_MAX, PRIORITY_MAX};
+use onceover_engine::names::JobId;
 use onceover_engine::time::Timestamp;
 use std::sync::Arc;
 
@@ -93,6 +94,11 @@ pub fn claim(fields: &Fields<'_>) -> Result<Claim> {
     let id = fields.job_id("id")?;
     let token = fields.filled_text("token")?.map(str::to_owned);
     Ok(Claim { id, token })
+}
+
+/// The id of a job that may be missing.
+pub fn optional_job_id(fields: &Fields<'_>, name: &str) -> Result<Option<JobId>> {
+    Ok(fields.ident(name)?.map(|text| JobId::parse(&text)))
 }
 
 /// A moment in milliseconds since the epoch.

@@ -143,10 +143,8 @@ pub fn metrics(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
         }
     }
     match kind {
-        None | Some(Value::Str(b"completed")) => engine(Command::QueueMetrics { queue }),
-        Some(Value::Str(b"failed")) => Err(DecodeError::invalid(
-            "Metrics type 'failed' is not supported by this version; GetDlqStats counts dead letters",
-        )),
+        None | Some(Value::Str(b"completed")) => engine(Command::QueueMetrics { queue, failed: false }),
+        Some(Value::Str(b"failed")) => engine(Command::QueueMetrics { queue, failed: true }),
         Some(_) => Err(DecodeError::invalid("Metrics type must be 'completed' or 'failed'")),
     }
 }

@@ -3,7 +3,9 @@
 use super::job::{millis, time};
 use crate::msgpack::write::{self, MapWriter};
 use bytes::BytesMut;
+use onceover_engine::dead::DlqConfig;
 use onceover_engine::reply::{DlqStats, JobCounts, StallConfig, Totals, WorkerRecord};
+use onceover_engine::time::Timestamp;
 use std::sync::Arc;
 
 /// All reasons that clients know, whether or not this broker has them.
@@ -38,25 +40,24 @@ pub fn worker(data: &mut MapWriter<'_>, worker: &WorkerRecord) {
     worker_fields(data, worker);
 }
 
-pub fn workers(data: &mut MapWriter<'_>, workers: &[WorkerRecord]) {
-    data.list("workers", workers.iter(), listed_worker);
+/// `totals`: jobs completed and failed since the start, by all workers.
+pub fn workers(data: &mut MapWriter<'_>, workers: &[WorkerRecord], totals: [u64; 2], now: Timestamp) {
+    data.list("workers", workers.iter(), |out, worker| listed_worker(out, worker, now));
     let total = |figure: fn(&WorkerRecord) -> u64| workers.iter().map(figure).fold(0, u64::saturating_add) as i64;
     let mut stats = data.map("stats");
     stats.int("total", workers.len() as i64);
-    stats.int("active", workers.len() as i64);
-    stats.int("totalProcessed", total(|worker| worker.processed));
-    stats.int("totalFailed", total(|worker| worker.failed));
+    stats.int("active", workers.iter().filter(|worker| !worker.is_stale(now)).count() as i64);
+    stats.int("totalProcessed", totals[0] as i64);
+    stats.int("totalFailed", totals[1] as i64);
     stats.int("activeJobs", total(|worker| worker.active_jobs));
     stats.int("concurrencySlots", total(|worker| u64::from(worker.concurrency)));
 }
 
-fn listed_worker(out: &mut BytesMut, worker: &WorkerRecord) {
+fn listed_worker(out: &mut BytesMut, worker: &WorkerRecord, now: Timestamp) {
     let mut map = MapWriter::begin(out);
     map.str("id", &worker.worker_id);
-    // The engine lists a worker only while its connection is there and it was heard of lately.
-    map.str("status", "active");
-    let uptime = worker.last_seen.since(worker.registered_at);
-    map.int("uptime", uptime.0);
+    map.str("status", if worker.is_stale(now) { "stale" } else { "active" });
+    map.int("uptime", now.since(worker.registered_at).0);
     worker_fields(&mut map, worker);
 }
 
@@ -85,11 +86,19 @@ pub fn dlq_stats(data: &mut MapWriter<'_>, queue: &Arc<str>, stats: &DlqStats) {
     }
     drop(by_reason);
     map.map("byQueue").int(queue, stats.total as i64);
-    // Dead letters are retried by hand only, and they do not expire.
-    map.int("pendingRetry", 0);
+    map.int("pendingRetry", stats.pending_retry as i64);
+    // What is past its age is removed before anybody can ask.
     map.int("expired", 0);
     map.or_nil("oldestEntry", stats.oldest, time);
     map.or_nil("newestEntry", stats.newest, time);
+}
+
+pub fn dlq_config(map: &mut MapWriter<'_>, config: &DlqConfig) {
+    map.bool("autoRetry", config.auto_retry);
+    millis(map.key("autoRetryInterval"), config.auto_retry_interval);
+    map.int("maxAutoRetries", i64::from(config.max_auto_retries));
+    map.or_nil("maxAge", config.max_age, millis);
+    map.or_nil("maxEntries", config.max_entries.map(i64::from), write::int);
 }
 
 pub fn stall_config(map: &mut MapWriter<'_>, config: &StallConfig) {
@@ -117,10 +126,10 @@ pub fn broker_totals(map: &mut MapWriter<'_>, totals: &Totals, counts: &JobCount
     metrics.int("totalFailed", totals.failed as i64);
 }
 
-/// Completions of one queue since the start. No figures per minute are kept, so the series is empty.
-pub fn queue_metrics(data: &mut MapWriter<'_>, totals: &Totals) {
+/// Completions or final failures of one queue since the start. No figures per minute are kept, so the series is empty.
+pub fn queue_metrics(data: &mut MapWriter<'_>, total: u64) {
     let mut meta = data.map("meta");
-    meta.int("count", totals.completed as i64);
+    meta.int("count", total as i64);
     meta.int("prevTS", 0);
     meta.int("prevCount", 0);
     drop(meta);

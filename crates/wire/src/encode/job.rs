@@ -176,11 +176,11 @@ pub fn dead_letter(out: &mut BytesMut, dead: &JobRecord, ctx: EncodeCtx) {
     map.or_nil("error", failure.and_then(|failure| failure.error.as_deref()), write::str);
     let attempts = dead.job.rare().map_or(&[][..], |rare| &rare.failed_attempts);
     map.list("attempts", attempts.iter(), failed_attempt);
-    // Dead letters are retried by hand only, and they do not expire.
-    map.int("retryCount", 0);
-    map.nil("lastRetryAt");
-    map.nil("nextRetryAt");
-    map.nil("expiresAt");
+    let retries = dead.job.rare().and_then(|rare| rare.auto_retries);
+    map.int("retryCount", retries.map_or(0, |retries| i64::from(retries.count)));
+    map.or_nil("lastRetryAt", retries.map(|retries| retries.last_at), time);
+    map.or_nil("nextRetryAt", failure.and_then(|failure| failure.next_retry_at), time);
+    map.or_nil("expiresAt", failure.and_then(|failure| failure.expires_at), time);
 }
 
 fn failed_attempt(out: &mut BytesMut, attempt: &FailedAttempt) {

@@ -33,7 +33,9 @@ pub fn reply(map: &mut MapWriter<'_>, reply: &Reply, ctx: EncodeCtx) {
         Reply::Count(count) => map.int("count", *count as i64),
         Reply::Worker(worker) => figures::worker(&mut map.map("data"), worker),
         Reply::WorkerRemoved => map.map("data").bool("removed", true),
-        Reply::Workers(workers) => figures::workers(&mut map.map("data"), workers),
+        Reply::Workers { workers, processed, failed, now } => {
+            figures::workers(&mut map.map("data"), workers, [*processed, *failed], *now);
+        }
         Reply::Job(record) => job::record(map.key("job"), record, Extras::StateAndOutcome, ctx),
         Reply::JobByCustomId(record) => job::record(map.key("job"), record, Extras::Outcome, ctx),
         Reply::Jobs(records) => jobs(map, records, Extras::StateAndOutcome, ctx),
@@ -74,8 +76,9 @@ pub fn reply(map: &mut MapWriter<'_>, reply: &Reply, ctx: EncodeCtx) {
         Reply::Group(answer) => group::answer(map, answer),
         Reply::StallConfig(config) => figures::stall_config(&mut map.map("config"), config),
         Reply::Schedule(answer) => schedule::answer(map, answer),
-        Reply::Totals { queue: None, totals, counts } => figures::broker_totals(map, totals, counts),
-        Reply::Totals { queue: Some(_), totals, counts: _ } => figures::queue_metrics(&mut map.map("data"), totals),
+        Reply::DlqConfig(config) => figures::dlq_config(&mut map.map("config"), config),
+        Reply::Totals { totals, counts } => figures::broker_totals(map, totals, counts),
+        Reply::QueueMetrics { total } => figures::queue_metrics(&mut map.map("data"), *total),
     }
 }
 

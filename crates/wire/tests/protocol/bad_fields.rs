@@ -6,7 +6,7 @@ use serde_json::{Value as Json, json};
 
 /// What a field must be.
 #[derive(Clone, Copy)]
-enum Must {
+pub enum Must {
     /// The name of a queue.
     Queue,
     /// An identifier that must be there.
@@ -37,17 +37,43 @@ enum Must {
     Flag(&'static str),
     /// A map.
     Object(&'static str),
+    /// A map whose members must be something themselves.
+    Members(&'static str, &'static [Must]),
+    /// Any value: none is wrong.
+    Any(&'static str),
 }
 
 use Must::{
-    AnyNumber, Flag, GroupId, Id, Integer, Limit, List, MaybeId, Number, Object, Positive, Queue, Text, Texts, There,
+    Any, AnyNumber, Flag, GroupId, Id, Integer, Limit, List, MaybeId, Members, Number, Object, Positive, Queue, Text,
+    Texts, There,
 };
 
 const YEAR: i64 = 31_536_000_000;
 const SAFE: i64 = 9_007_199_254_740_991;
 
-/// Each command with a request that is right, and its fields. Fields that take anything (`truthy` in JavaScript) are not here.
-fn table() -> Vec<(Json, Vec<Must>)> {
+/// Numbers may be texts; what is no number changes nothing.
+const STALL_CONFIG: &[Must] = &[Any("enabled"), Any("stallInterval"), Any("maxStalls"), Any("gracePeriod")];
+/// Which dead letters.
+const FILTER: &[Must] = &[
+    Text("reason"),
+    AnyNumber("olderThan"),
+    AnyNumber("newerThan"),
+    AnyNumber("offset"),
+    AnyNumber("limit"),
+    Any("retriable"),
+    Any("expired"),
+];
+/// What becomes of dead letters. Numbers that are too small are taken for the least.
+const DLQ_CONFIG: &[Must] = &[
+    Flag("autoRetry"),
+    AnyNumber("autoRetryInterval"),
+    AnyNumber("maxAutoRetries"),
+    AnyNumber("maxAge"),
+    AnyNumber("maxEntries"),
+];
+
+/// Each command with a request that is right, and its fields. `docs/commands.md` is made of it.
+pub fn table() -> Vec<(Json, Vec<Must>)> {
     let mut table = work();
     table.extend(of_one_job());
     table.extend(of_queues());
@@ -106,17 +132,22 @@ fn of_queues() -> Vec<(Json, Vec<Must>)> {
         with(of_queue("GetDeduplicationJobId", &[There("deduplicationId")]), json!({"deduplicationId": "k"})),
         with(of_queue("RemoveDeduplicationKey", &[There("deduplicationId")]), json!({"deduplicationId": "k"})),
         with(of_queue("RemoveDlqJob", &[Id("jobId")]), json!({"jobId": "a"})),
-        of_queue("Dlq", &[AnyNumber("count"), Object("filter")]),
+        of_queue("Dlq", &[AnyNumber("count"), Object("filter"), Members("filter", FILTER)]),
         of_queue("GetJobs", &[AnyNumber("offset"), AnyNumber("limit")]),
         of_queue("PromoteJobs", &[AnyNumber("count")]),
         of_queue("RetryCompleted", &[MaybeId("id"), AnyNumber("count"), AnyNumber("timestamp")]),
-        of_queue("RetryDlq", &[MaybeId("jobId"), AnyNumber("count"), Object("filter")]),
-        of_queue("SetStallConfig", &[Object("config")]),
+        of_queue("RetryDlq", &[MaybeId("jobId"), AnyNumber("count"), Object("filter"), Members("filter", FILTER)]),
+        with(
+            of_queue("SetDlqConfig", &[There("config"), Object("config"), Members("config", DLQ_CONFIG)]),
+            json!({"config": {}}),
+        ),
+        of_queue("SetStallConfig", &[Object("config"), Members("config", STALL_CONFIG)]),
         of_queue("SubscribeEvents", &[]),
         (json!({"cmd": "ListDeduplicationKeys"}), vec![Text("queue"), AnyNumber("offset"), AnyNumber("limit")]),
     ];
-    let plain = ["Count", "Drain", "GetCountsPerPriority", "GetDlqStats", "GetJobCounts", "GetStallConfig", "IsPaused"];
+    let plain = ["Count", "Drain", "GetCountsPerPriority", "GetJobCounts", "IsPaused"];
     table.extend(plain.map(|cmd| of_queue(cmd, &[])));
+    table.extend(["GetDlqConfig", "GetDlqStats", "GetStallConfig"].map(|cmd| of_queue(cmd, &[])));
     table.extend(["Obliterate", "Pause", "PurgeDlq", "Resume"].map(|cmd| of_queue(cmd, &[])));
     table
 }
@@ -285,7 +316,13 @@ fn wrong(must: Must) -> Vec<(&'static str, Json, String)> {
                 .concat()
         }
         List(name) => of_types(name, &[json!(5), json!("a"), json!({})], "an array"),
-        Flag(name) => of_types(name, &[json!(0), json!("true"), json!([]), json!({})], "a boolean"),
+        Flag(name) => of_types(name, &[json!(1), json!("true"), json!([]), json!({})], "a boolean"),
+        Members(name, members) => members
+            .iter()
+            .flat_map(|must| wrong(*must))
+            .map(|(member, value, text)| (name, json!({member: value}), format!("{name}.{text}")))
+            .collect(),
+        Any(_) => vec![],
         Object(name) => of_types(name, &[json!(5), json!("a"), json!([])], "an object"),
     }
 }

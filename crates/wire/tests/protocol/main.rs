@@ -6,6 +6,8 @@
 mod bad_fields;
 mod bench;
 mod changes;
+mod commands;
+mod dead_letters;
 mod delivery;
 mod differences;
 mod ending;
@@ -14,6 +16,7 @@ mod groups;
 mod leases;
 mod limits;
 mod queries;
+mod queues;
 mod record;
 mod retry;
 mod schedules;
