@@ -70,6 +70,10 @@ STAGES = [
     ("window", [python("tests/window/test_window.py")], ["build"]),
     ("soak", [python("tests/soak/soak.py")], ["build"]),
     ("growth", [python("tests/budget/growth.py")], ["build"]),
+    ("instructions", [
+        ["cargo", "build", "--quiet", "--profile", "profiling", "--package", "onceover-bench", "--bin", "onceover-turns"],
+        python("tests/budget/instructions.py"),
+    ], []),
     ("budget", [python("tests/budget/bundle.py"), python("tests/budget/run.py"), python("tests/browser/test_frozen.py")], ["build"]),
 ]
 

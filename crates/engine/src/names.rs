@@ -113,12 +113,13 @@ impl fmt::Display for LockToken {
     }
 }
 
+/// Where the two digits of each byte stand in the text of a UUID.
+const DIGIT_PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
+
 fn write_uuid(bits: u128, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    /// Where the two digits of each byte stand.
-    const PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [b'-'; 36];
-    for (byte, place) in bits.to_be_bytes().into_iter().zip(PLACES) {
+    for (byte, place) in bits.to_be_bytes().into_iter().zip(DIGIT_PLACES) {
         text[place] = DIGITS[usize::from(byte >> 4)];
         text[place + 1] = DIGITS[usize::from(byte & 15)];
     }
@@ -127,20 +128,18 @@ fn write_uuid(bits: u128, out: &mut fmt::Formatter<'_>) -> fmt::Result {
 
 /// The number of a canonical lower-case UUID text, or nothing.
 fn parse_uuid(text: &str) -> Option<u128> {
-    let bytes = text.as_bytes();
-    if bytes.len() != 36 {
+    let text: &[u8; 36] = text.as_bytes().try_into().ok()?;
+    if [8, 13, 18, 23].into_iter().any(|dash: usize| text[dash] != b'-') {
         return None;
     }
-    let mut bits = 0u128;
-    for (at, byte) in bytes.iter().enumerate() {
-        let digit = match (at, byte) {
-            (8 | 13 | 18 | 23, b'-') => continue,
-            (8 | 13 | 18 | 23, _) => return None,
-            (_, b'0'..=b'9') => byte - b'0',
-            (_, b'a'..=b'f') => byte - b'a' + 10,
-            _ => return None,
-        };
-        bits = bits << 4 | u128::from(digit);
+    let digit = |place: usize| match text[place] {
+        digit @ b'0'..=b'9' => Some(digit - b'0'),
+        digit @ b'a'..=b'f' => Some(digit - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; 16];
+    for (byte, place) in bytes.iter_mut().zip(DIGIT_PLACES) {
+        *byte = digit(place)? << 4 | digit(place + 1)?;
     }
-    Some(bits)
+    Some(u128::from_be_bytes(bytes))
 }
