@@ -7,7 +7,7 @@ use crate::figures::{Table, time};
 use crate::load::{Lines, Shape};
 use crate::measure::{ENOUGH, fill};
 use crate::server::{Data, Server, Target};
-use crate::work::{Flavour, Kind, Strategy, Work};
+use crate::work::{Flavour, Kind, QUEUE, Strategy, Work};
 use anyhow::Result;
 
 /// The cost at the largest size may be this many times that at the smallest: what a processor pays when what it needs is
@@ -17,6 +17,9 @@ const ROUNDS: usize = 9;
 const OPERATIONS: u64 = 1_000;
 const SHAPE: Shape = Shape { conns: 2, window: 16 };
 const PAYLOAD_BYTES: usize = 100;
+
+/// Jobs with keys wait in a queue of their own, from which nothing is taken: their keys stay held.
+const KEYED: &str = "bench-keys";
 
 /// Every round adds as much as it takes, so that the size stays.
 const QUESTIONS: [(&str, Kind); 7] = [
@@ -40,8 +43,8 @@ pub fn growth(target: &Target, sizes: &[u64]) -> Result<(Table, Vec<&'static str
     let mut have = 0;
     for size in sizes {
         // Every tenth job has a key of its own.
-        fill(&server, Flavour::Key(None, Strategy::Keep), (size - have) / 10, PAYLOAD_BYTES)?;
-        fill(&server, Flavour::Plain, size - have - (size - have) / 10, PAYLOAD_BYTES)?;
+        fill(&server, KEYED, Flavour::Key(None, Strategy::Keep), (size - have) / 10, PAYLOAD_BYTES)?;
+        fill(&server, QUEUE, Flavour::Plain, size - have - (size - have) / 10, PAYLOAD_BYTES)?;
         have = *size;
         for _ in 0..ROUNDS {
             for ((_, kind), costs) in QUESTIONS.iter().zip(&mut costs) {
@@ -69,6 +72,9 @@ pub fn growth(target: &Target, sizes: &[u64]) -> Result<(Table, Vec<&'static str
 fn cost_us(server: &Server, kind: Kind) -> Result<f64> {
     let mut work = Work::new(kind, SHAPE.conns * SHAPE.window, PAYLOAD_BYTES);
     work.left = OPERATIONS;
+    if let Kind::Push(Flavour::Key(..)) = kind {
+        work.queue = KEYED;
+    }
     let outcome = Lines::connect(server.address, SHAPE)?.drive(&mut work, ENOUGH)?;
     Ok(outcome.seconds * 1e6 / outcome.operations as f64)
 }

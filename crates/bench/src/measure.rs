@@ -63,9 +63,9 @@ pub fn measure(target: &Target, workload: &Workload, backlog: u64, time: Duratio
     let mut work = Work::new(workload.kind, workload.shape.conns * workload.shape.window, workload.payload_bytes);
     match workload.before {
         Before::Nothing => {}
-        Before::Adds(flavour, many) => work.known = fill(&server, flavour, many, workload.payload_bytes)?,
+        Before::Adds(flavour, many) => work.known = fill(&server, QUEUE, flavour, many, workload.payload_bytes)?,
         Before::Backlog => {
-            fill(&server, Flavour::Plain, backlog, workload.payload_bytes)?;
+            fill(&server, QUEUE, Flavour::Plain, backlog, workload.payload_bytes)?;
             work.left = backlog;
         }
     }
@@ -88,10 +88,16 @@ pub fn measure(target: &Target, workload: &Workload, backlog: u64, time: Duratio
 ///
 /// # Errors
 /// As `measure`.
-pub fn fill(server: &Server, flavour: Flavour, many: u64, payload_bytes: usize) -> Result<Vec<Vec<u8>>> {
+pub fn fill(
+    server: &Server,
+    queue: &'static str,
+    flavour: Flavour,
+    many: u64,
+    payload_bytes: usize,
+) -> Result<Vec<Vec<u8>>> {
     let kind = Kind::PushBulk(flavour, FILL_BATCH);
     let mut work = Work::new(kind, FILL.conns * FILL.window, payload_bytes);
-    work.left = many;
+    (work.queue, work.left) = (queue, many);
     Lines::connect(server.address, FILL)?.drive(&mut work, ENOUGH)?;
     if work.acked != many {
         bail!("{} of {many} jobs were added", work.acked);

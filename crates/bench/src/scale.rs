@@ -3,7 +3,7 @@
 use crate::figures::{Table, time};
 use crate::measure::fill;
 use crate::server::{Data, Server, Target};
-use crate::work::{Flavour, Strategy};
+use crate::work::{Flavour, QUEUE, Strategy};
 use anyhow::{Context, Result};
 use std::time::Duration;
 
@@ -53,7 +53,7 @@ fn figures(target: &Target, many: u64) -> Result<Vec<(String, String)>> {
     for (name, flavour) in kinds {
         let data = Data::new()?;
         let server = Server::start(target, &data)?;
-        fill(&server, flavour, many, PAYLOAD_BYTES)?;
+        fill(&server, QUEUE, flavour, many, PAYLOAD_BYTES)?;
         std::thread::sleep(REST);
         let full = rss(&server)?;
         note(&format!("memory, {many} {name}"), per_job(full, empty, many));

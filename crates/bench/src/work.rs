@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail};
 use bytes::BytesMut;
 use onceover_wire::msgpack::write::{self, MapWriter};
 
-/// The queue of everything here.
+/// The queue of everything that does not name another.
 pub const QUEUE: &str = "bench";
 /// How long a consumer waits for a job, in ms.
 const PULL_TIMEOUT: i64 = 100;
@@ -91,6 +91,8 @@ pub struct Work {
     pub added: u64,
     /// Adds and acknowledgements that were answered with `ok`.
     pub acked: u64,
+    /// The queue.
+    pub queue: &'static str,
     /// How many operations may still be begun.
     pub left: u64,
     /// Ids to ask for.
@@ -105,7 +107,18 @@ impl Work {
         let roles: Vec<Role> = (0..slots).map(|slot| role(kind, slot, slots)).collect();
         let payload = vec![b'x'; payload_bytes];
         let held = vec![Vec::new(); slots];
-        Work { kind, payload, held, roles, added: 0, acked: 0, left: u64::MAX, known: Vec::new(), asked: 0 }
+        Work {
+            queue: QUEUE,
+            kind,
+            payload,
+            held,
+            roles,
+            added: 0,
+            acked: 0,
+            left: u64::MAX,
+            known: Vec::new(),
+            asked: 0,
+        }
     }
 
     fn add_fields(&mut self, map: &mut MapWriter<'_>, flavour: Flavour, bulk: bool) {
@@ -137,7 +150,7 @@ impl Work {
 
     fn add_many(&mut self, out: &mut BytesMut, slot: usize, flavour: Flavour, count: u64) {
         request(out, slot, "PUSHB", |map| {
-            map.str("queue", QUEUE);
+            map.str("queue", self.queue);
             map.list("jobs", 0..count as usize, |out, _| self.add_fields(&mut MapWriter::begin(out), flavour, true));
         });
     }
@@ -161,7 +174,7 @@ impl Work {
     fn pull(&self, slot: usize, out: &mut BytesMut, many: Option<u64>) {
         let waits = matches!(self.kind, Kind::EndToEnd | Kind::Mixed);
         request(out, slot, if many.is_some() { "PULLB" } else { "PULL" }, |map| {
-            map.str("queue", QUEUE);
+            map.str("queue", self.queue);
             map.str("owner", OWNER);
             if let Some(count) = many {
                 map.int("count", count as i64);
@@ -206,15 +219,15 @@ impl Traffic for Work {
         self.left -= begins;
         match role {
             Role::Add(flavour) => request(out, slot, "PUSH", |map| {
-                map.str("queue", QUEUE);
+                map.str("queue", self.queue);
                 self.add_fields(map, flavour, false);
             }),
             Role::AddMany(flavour, _) => self.add_many(out, slot, flavour, begins),
             Role::Take => self.pull(slot, out, None),
             Role::TakeMany(_) => self.pull(slot, out, Some(begins)),
-            Role::Counts => request(out, slot, "GetJobCounts", |map| map.str("queue", QUEUE)),
+            Role::Counts => request(out, slot, "GetJobCounts", |map| map.str("queue", self.queue)),
             Role::Page(offset) => request(out, slot, "GetJobs", |map| {
-                map.str("queue", QUEUE);
+                map.str("queue", self.queue);
                 map.int("offset", offset as i64);
                 map.int("limit", 50);
             }),
