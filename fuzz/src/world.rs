@@ -42,6 +42,7 @@ impl World {
             failed_max: 3,
             fingerprint: onceover_wire::fingerprint,
             zone: Zone::utc(),
+            ..EngineConfig::default()
         };
         let disk = SimDisk::default();
         let store = disk.open().expect("nobody else uses the disk");

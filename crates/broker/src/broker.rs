@@ -199,6 +199,7 @@ fn engine_config(config: &BrokerConfig) -> EngineConfig {
         failed_max: config.failed_max,
         fingerprint: onceover_wire::fingerprint,
         zone: host_zone(),
+        hash_seed: u128::from(random_seed()) << 64 | u128::from(random_seed()),
     }
 }
 

@@ -12,7 +12,7 @@ use crate::plan::{Action, Plan, blank, refused};
 use crate::rejection::Rejection;
 use crate::reply::{Added, Reply};
 use crate::time::Timestamp;
-use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Where an add comes from, for the log.
@@ -51,7 +51,7 @@ impl Engine {
     ) -> Result<Reply, Rejection> {
         let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
         let source = |at: usize| Source { origin, bulk: Some((at as u32 + 1, of)), replay_of: None };
-        let named: FxHashSet<&JobId> = adds.iter().filter_map(|add| add.custom_id.as_ref()).collect();
+        let named: BTreeSet<&JobId> = adds.iter().filter_map(|add| add.custom_id.as_ref()).collect();
         for (at, add) in adds.iter().enumerate() {
             self.check_dependencies(add, Some(&named)).map_err(|why| {
                 let why = Rejection::InBatch(at, Box::new(why));

@@ -1,17 +1,21 @@
 //! Ids of jobs that completed and were removed at once: they still satisfy a later `dependsOn` (protocol-core.md 5.9).
 
+use crate::hashing::Keyed;
 use crate::names::{JobId, JobKey};
-use rustc_hash::FxHashMap;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The newest of them, oldest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct CompletedIds {
     by_key: BTreeMap<JobKey, JobId>,
-    by_id: FxHashMap<JobId, JobKey>,
+    by_id: HashMap<JobId, JobKey, Keyed>,
 }
 
 impl CompletedIds {
+    pub(crate) fn new(keyed: &Keyed) -> CompletedIds {
+        CompletedIds { by_key: BTreeMap::new(), by_id: HashMap::with_hasher(keyed.clone()) }
+    }
+
     pub(crate) fn contains(&self, id: &JobId) -> bool {
         self.by_id.contains_key(id)
     }

@@ -8,6 +8,7 @@ use crate::dedup::DedupWindow;
 use crate::dirty::Dirty;
 use crate::effects::{Effects, Output};
 use crate::event::{Event, EventKind};
+use crate::hashing::Keyed;
 use crate::ids::Ids;
 use crate::jobs::Jobs;
 use crate::keys::Keys;
@@ -25,7 +26,7 @@ use crate::time::{Millis, Timestamp};
 use crate::timers::{Timer, Timers};
 use crate::worker::Workers;
 use rustc_hash::{FxHashMap, FxHasher};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::hash::Hasher;
 
 /// Settings of an engine.
@@ -42,6 +43,9 @@ pub struct EngineConfig {
     pub fingerprint: fn(&[u8]) -> u64,
     /// The zone of calendar patterns that name none.
     pub zone: Zone,
+    /// A secret, so that no client can choose ids and keys that collide in our tables. Nothing that is told or stored
+    /// depends on it.
+    pub hash_seed: u128,
 }
 
 impl Default for EngineConfig {
@@ -52,6 +56,7 @@ impl Default for EngineConfig {
             failed_max: 10_000,
             fingerprint: hash_of_bytes,
             zone: Zone::utc(),
+            hash_seed: 0,
         }
     }
 }
@@ -77,7 +82,7 @@ pub struct Engine {
     pub(crate) workers: Workers,
     pub(crate) schedules: Schedules,
     /// Jobs that wait for a dependency, by each id they depend on, whether that one has completed yet or not.
-    pub(crate) consumers: FxHashMap<JobId, BTreeSet<JobKey>>,
+    pub(crate) consumers: HashMap<JobId, BTreeSet<JobKey>, Keyed>,
     /// Active jobs by the connection that took them.
     pub(crate) taken: FxHashMap<ConnId, BTreeSet<JobKey>>,
     /// Completed jobs of all queues, oldest first, for retention.
@@ -100,23 +105,24 @@ pub struct Engine {
 impl Engine {
     /// An empty engine. `seed` feeds ids, tokens and jitter.
     pub fn new(config: EngineConfig, seed: u64) -> Engine {
+        let keyed = Keyed::new(config.hash_seed);
         Engine {
             config,
             ids: Ids::new(seed),
-            jobs: Jobs::default(),
-            queues: Queues::default(),
-            keys: Keys::default(),
+            jobs: Jobs::new(&keyed),
+            queues: Queues::new(&keyed),
+            keys: Keys::new(&keyed),
             timers: Timers::default(),
             dirty: Dirty::default(),
             tallies: Tallies::default(),
             parked: Parked::default(),
             workers: Workers::default(),
             schedules: Schedules::default(),
-            consumers: FxHashMap::default(),
+            consumers: HashMap::with_hasher(keyed.clone()),
             taken: FxHashMap::default(),
             completed: Ranked::default(),
             named: Ranked::default(),
-            completed_ids: CompletedIds::default(),
+            completed_ids: CompletedIds::new(&keyed),
             totals: Totals::default(),
             woken: Vec::new(),
             deliveries: 0,

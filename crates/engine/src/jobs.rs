@@ -1,29 +1,35 @@
 //! The jobs themselves: a slab that grows without moving any, found by generation or by id.
 
+use crate::hashing::Keyed;
 use crate::job::Job;
 use crate::names::{JobId, JobKey};
 use hashbrown::HashTable;
-use rustc_hash::FxHasher;
-use std::hash::{Hash, Hasher};
+use rustc_hash::FxBuildHasher;
+use std::hash::BuildHasher;
 
 const CHUNK: usize = 1024;
 
 /// All jobs the engine knows, live and finished. An id names at most one of them.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Jobs {
     chunks: Vec<Vec<Option<Box<Job>>>>,
     free: Vec<u32>,
     by_key: HashTable<u32>,
     by_id: HashTable<u32>,
+    keyed: Keyed,
 }
 
-fn hash_of(value: &impl Hash) -> u64 {
-    let mut hasher = FxHasher::default();
-    value.hash(&mut hasher);
-    hasher.finish()
+/// Generations are ours, so they need no seed.
+fn hash_of(key: JobKey) -> u64 {
+    FxBuildHasher.hash_one(key)
 }
 
 impl Jobs {
+    pub(crate) fn new(keyed: &Keyed) -> Jobs {
+        let (by_key, by_id) = (HashTable::new(), HashTable::new());
+        Jobs { chunks: Vec::new(), free: Vec::new(), by_key, by_id, keyed: keyed.clone() }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.by_key.len()
     }
@@ -31,20 +37,20 @@ impl Jobs {
     /// Takes a job in. Its generation is new and its id free: the caller has seen to that.
     pub(crate) fn insert(&mut self, job: Job) {
         assert!(self.key_of(&job.id).is_none(), "an id names at most one job: {}", job.id);
-        let (key_hash, id_hash) = (hash_of(&job.key), hash_of(&job.id));
+        let (key_hash, id_hash) = (hash_of(job.key), self.keyed.hash_one(&job.id));
         let slot = self.take_slot();
         *self.cell(slot) = Some(Box::new(job));
-        let Jobs { chunks, by_key, by_id, .. } = self;
-        by_key.insert_unique(key_hash, slot, |slot| hash_of(&at(chunks, *slot).key));
-        by_id.insert_unique(id_hash, slot, |slot| hash_of(&at(chunks, *slot).id));
+        let Jobs { chunks, by_key, by_id, keyed, .. } = self;
+        by_key.insert_unique(key_hash, slot, |slot| hash_of(at(chunks, *slot).key));
+        by_id.insert_unique(id_hash, slot, |slot| keyed.hash_one(&at(chunks, *slot).id));
     }
 
     pub(crate) fn remove(&mut self, key: JobKey) -> Option<Job> {
-        let Jobs { chunks, by_key, by_id, .. } = self;
-        let found = by_key.find_entry(hash_of(&key), |slot| at(chunks, *slot).key == key).ok()?;
+        let Jobs { chunks, by_key, by_id, keyed, .. } = self;
+        let found = by_key.find_entry(hash_of(key), |slot| at(chunks, *slot).key == key).ok()?;
         let slot = found.remove().0;
         let id = &at(chunks, slot).id;
-        let entry = by_id.find_entry(hash_of(id), |other| *other == slot);
+        let entry = by_id.find_entry(keyed.hash_one(id), |other| *other == slot);
         entry.expect("every job is found by its id").remove();
         let job = self.cell(slot).take().expect("an indexed slot holds a job");
         self.free.push(slot);
@@ -52,17 +58,17 @@ impl Jobs {
     }
 
     pub(crate) fn get(&self, key: JobKey) -> Option<&Job> {
-        let slot = self.by_key.find(hash_of(&key), |slot| at(&self.chunks, *slot).key == key)?;
+        let slot = self.by_key.find(hash_of(key), |slot| at(&self.chunks, *slot).key == key)?;
         Some(at(&self.chunks, *slot))
     }
 
     pub(crate) fn get_mut(&mut self, key: JobKey) -> Option<&mut Job> {
-        let slot = *self.by_key.find(hash_of(&key), |slot| at(&self.chunks, *slot).key == key)?;
+        let slot = *self.by_key.find(hash_of(key), |slot| at(&self.chunks, *slot).key == key)?;
         self.cell(slot).as_deref_mut()
     }
 
     pub(crate) fn by_id(&self, id: &JobId) -> Option<&Job> {
-        let slot = self.by_id.find(hash_of(id), |slot| at(&self.chunks, *slot).id == *id)?;
+        let slot = self.by_id.find(self.keyed.hash_one(id), |slot| at(&self.chunks, *slot).id == *id)?;
         Some(at(&self.chunks, *slot))
     }
 

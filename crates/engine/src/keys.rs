@@ -4,6 +4,7 @@
 
 use crate::dedup::{DedupWindow, FreedBy, FreedKey, KeyEntry, KeyTally};
 use crate::engine::Engine;
+use crate::hashing::Keyed;
 use crate::job::Job;
 use crate::limits::{FREED_KEYS_MAX, RELEASED_KEYS_MAX};
 use crate::names::{EntryId, JobKey, QueueId};
@@ -11,7 +12,7 @@ use crate::ranked::Ranked;
 use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
 use hashbrown::{Equivalent, HashMap};
-use rustc_hash::{FxBuildHasher, FxHashMap};
+use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -52,7 +53,7 @@ impl Equivalent<Scoped> for ScopedRef<'_> {
 #[derive(Debug)]
 pub(crate) struct Keys {
     entries: FxHashMap<EntryId, KeyEntry>,
-    index: HashMap<Scoped, EntryId, FxBuildHasher>,
+    index: HashMap<Scoped, EntryId, Keyed>,
     /// In order of registration.
     order: Ranked<EntryId>,
     /// By the end of their windows; those without one last, at `NO_END`.
@@ -60,19 +61,6 @@ pub(crate) struct Keys {
     freed: FreedKeys,
     /// Those released by hand once more: an undo must find them however many keys end by themselves meanwhile.
     released: FreedKeys,
-}
-
-impl Default for Keys {
-    fn default() -> Keys {
-        Keys {
-            entries: FxHashMap::default(),
-            index: HashMap::default(),
-            order: Ranked::default(),
-            ends: Ranked::default(),
-            freed: FreedKeys::new(FREED_KEYS_MAX),
-            released: FreedKeys::new(RELEASED_KEYS_MAX),
-        }
-    }
 }
 
 /// Where keys without a window stand in the order of ends.
@@ -89,12 +77,12 @@ struct FreedKeys {
     /// Oldest first; the first one has the number `first`.
     list: VecDeque<FreedKey>,
     first: u64,
-    newest: HashMap<Scoped, u64, FxBuildHasher>,
+    newest: HashMap<Scoped, u64, Keyed>,
 }
 
 impl FreedKeys {
-    fn new(max: usize) -> FreedKeys {
-        FreedKeys { max, list: VecDeque::new(), first: 0, newest: HashMap::default() }
+    fn new(max: usize, keyed: &Keyed) -> FreedKeys {
+        FreedKeys { max, list: VecDeque::new(), first: 0, newest: HashMap::with_hasher(keyed.clone()) }
     }
 
     fn push(&mut self, freed: FreedKey) {
@@ -119,6 +107,17 @@ impl FreedKeys {
 }
 
 impl Keys {
+    pub(crate) fn new(keyed: &Keyed) -> Keys {
+        Keys {
+            entries: FxHashMap::default(),
+            index: HashMap::with_hasher(keyed.clone()),
+            order: Ranked::default(),
+            ends: Ranked::default(),
+            freed: FreedKeys::new(FREED_KEYS_MAX, keyed),
+            released: FreedKeys::new(RELEASED_KEYS_MAX, keyed),
+        }
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

@@ -22,6 +22,7 @@ pub mod event;
 mod finish;
 pub mod group;
 mod groups;
+mod hashing;
 mod ids;
 mod invariants;
 pub mod job;

@@ -10,7 +10,7 @@ use crate::job::{Job, JobState};
 use crate::names::{EntryId, JobId, JobKey, Origin};
 use crate::rejection::Rejection;
 use crate::time::{Millis, Timestamp};
-use rustc_hash::FxHashSet;
+use std::collections::BTreeSet;
 /// What an add will do, decided but not done.
 #[derive(Debug)]
 pub(crate) struct Plan {
@@ -56,7 +56,7 @@ impl Engine {
         AddRecord { at, origin, add, bulk: None, replay_of: None, decision, key_before, key_after: None }
     }
 
-    pub(crate) fn check_dependencies(&self, add: &Add, batch: Option<&FxHashSet<&JobId>>) -> Result<(), Rejection> {
+    pub(crate) fn check_dependencies(&self, add: &Add, batch: Option<&BTreeSet<&JobId>>) -> Result<(), Rejection> {
         let Some(rare) = &add.spec.rare else { return Ok(()) };
         for id in &rare.depends_on {
             if add.custom_id.as_ref() == Some(id) {

@@ -5,6 +5,7 @@ use crate::command::{NewJob, StateName};
 use crate::dead::DlqConfig;
 use crate::group::{Affinity, GroupWants};
 use crate::groups::{Group, GroupLimits, Groups};
+use crate::hashing::Keyed;
 use crate::job::{Job, JobState};
 use crate::limit::{Gate, Limits, Meter};
 use crate::limits::SHARED_SPECS_MAX;
@@ -15,8 +16,7 @@ use crate::ready::Ready;
 use crate::rejection::Rejection;
 use crate::reply::{JobCounts, StallConfig, Totals};
 use crate::time::{Millis, Timestamp};
-use rustc_hash::FxHashMap;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::Arc;
 
 /// One queue.
@@ -255,16 +255,20 @@ pub(crate) fn default_settings() -> QueueSettings {
 }
 
 /// All queues, in order of their first mention.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Queues {
     by_id: BTreeMap<QueueId, Queue>,
-    by_name: FxHashMap<Arc<str>, QueueId>,
+    by_name: HashMap<Arc<str>, QueueId, Keyed>,
     next: u32,
     /// The last place given out.
     last_place: u64,
 }
 
 impl Queues {
+    pub(crate) fn new(keyed: &Keyed) -> Queues {
+        Queues { by_id: BTreeMap::new(), by_name: HashMap::with_hasher(keyed.clone()), next: 0, last_place: 0 }
+    }
+
     /// Lists a queue behind all others, unless it is listed. Answers whether that changed anything.
     pub(crate) fn register(&mut self, id: QueueId) -> bool {
         let place = self.last_place + 1;
