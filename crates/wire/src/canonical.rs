@@ -14,6 +14,7 @@ use crate::msgpack::read::{Reader, Token, key_text};
 use crate::msgpack::{DEPTH_MAX, EXT_UNDEFINED, Malformed};
 use sha2::{Digest, Sha256};
 use std::borrow::Cow;
+use std::cmp::Ordering;
 use std::ops::Range;
 
 /// Why there is no canonical form.
@@ -131,7 +132,7 @@ impl Canonical {
             members.push(Member { name, span: member_start..self.json.len() });
         }
         // A stable sort, so that of equal names the last one sent is the last one here.
-        members.sort_by(|a, b| a.name.encode_utf16().cmp(b.name.encode_utf16()));
+        members.sort_by(|a, b| utf16_order(&a.name, &b.name));
         let mut sorted = String::with_capacity(self.json.len() - start + members.len());
         for (index, member) in members.iter().enumerate() {
             let superseded = members.get(index + 1).is_some_and(|next| next.name == member.name);
@@ -190,6 +191,13 @@ pub(crate) fn base64(prefix: &str, bytes: &[u8]) -> String {
 
 fn deeper(depth: usize) -> Result<usize, CanonicalError> {
     if depth < DEPTH_MAX { Ok(depth + 1) } else { Err(CanonicalError::Malformed) }
+}
+
+/// The order of UTF-16 code units. It is that of the bytes of UTF-8, but that characters beyond U+FFFF (first byte 0xf0 and
+/// above) come before U+E000 to U+FFFF (0xee and 0xef).
+pub(crate) fn utf16_order(a: &str, b: &str) -> Ordering {
+    let rank = |byte: u8| if matches!(byte, 0xee | 0xef) { byte | 0x10 } else { byte };
+    a.bytes().map(rank).cmp(b.bytes().map(rank))
 }
 
 fn utf8(text: &[u8]) -> Result<&str, CanonicalError> {

@@ -16,7 +16,7 @@ pub const FRAME_HEADER_BYTES: usize = 4;
 
 /// A buffer that has grown past this is given back once it is empty, so that one large frame does not cost a
 /// connection its memory for good.
-const IDLE_BUFFER_BYTES_MAX: usize = 256 * 1024;
+pub const IDLE_BUFFER_BYTES_MAX: usize = 64 * 1024;
 
 /// What the decoder has to offer.
 #[derive(Debug, PartialEq, Eq)]
@@ -78,11 +78,39 @@ impl FrameDecoder {
         }
     }
 
+    /// Takes the next payload out when it is complete and longer than `bytes`. It owns its memory, so that it can be looked
+    /// at elsewhere while the decoder goes on.
+    pub fn take_longer_than(&mut self, bytes: usize) -> Option<BytesMut> {
+        self.drop_lent();
+        let payload_bytes = u32::from_be_bytes(*self.buffer.first_chunk::<FRAME_HEADER_BYTES>()?);
+        let end = FRAME_HEADER_BYTES + payload_bytes as usize;
+        if payload_bytes > FRAME_PAYLOAD_BYTES_MAX || payload_bytes as usize <= bytes || self.buffer.len() < end {
+            return None;
+        }
+        // The rest is at most what one read brought. It moves, so that it does not keep the large buffer alive.
+        let rest = BytesMut::from(&self.buffer[end..]);
+        let mut frame = std::mem::replace(&mut self.buffer, rest);
+        frame.truncate(end);
+        frame.advance(FRAME_HEADER_BYTES);
+        Some(frame)
+    }
+
+    /// The payload that was lent out last stays: the next call lends it again.
+    pub fn keep(&mut self) {
+        self.lent_bytes = 0;
+    }
+
+    /// Bytes that wait for the rest of their frame, header included.
+    #[must_use]
+    pub fn waiting_bytes(&self) -> usize {
+        self.buffer.len() - self.lent_bytes
+    }
+
     /// Whether bytes of an unfinished frame are waiting. An idle connection may stay open for ever, one in the middle
     /// of a frame may not.
     #[must_use]
     pub fn has_partial_frame(&self) -> bool {
-        self.buffer.len() > self.lent_bytes
+        self.waiting_bytes() > 0
     }
 
     fn drop_lent(&mut self) {

@@ -108,3 +108,40 @@ fn arbitrary_bytes_never_panic() {
         decode(&[&bytes]);
     }
 }
+
+#[test]
+fn a_long_payload_is_taken_out_and_what_follows_stays() {
+    let mut decoder = FrameDecoder::new();
+    decoder.feed(b"\0\0\0\x02ab\0\0\0\x05long!\0\0\0\x01c\0\0");
+    assert_eq!(decoder.take_longer_than(4), None, "the first one is short");
+    assert_eq!(decoder.next_frame(), NextFrame::Payload(b"ab"));
+    assert_eq!(decoder.take_longer_than(5), None);
+    assert_eq!(decoder.take_longer_than(4).as_deref(), Some(&b"long!"[..]));
+    assert_eq!(decoder.next_frame(), NextFrame::Payload(b"c"));
+    assert_eq!((decoder.waiting_bytes(), decoder.next_frame()), (2, NextFrame::Incomplete));
+    decoder.feed(b"\0\x05lon");
+    assert_eq!(decoder.take_longer_than(4), None, "it is not complete");
+    assert_eq!(decoder.waiting_bytes(), 7);
+}
+
+#[test]
+fn a_long_payload_is_not_copied_and_keeps_nothing_else() {
+    let mut decoder = FrameDecoder::new();
+    decoder.feed(&[&1_000_000_u32.to_be_bytes()[..], &[7; 1_000_000], b"\0\0\0\x01x"].concat());
+    let before = decoder.buffer().as_ptr();
+    let payload = decoder.take_longer_than(1_000).expect("it is complete");
+    assert_eq!(payload.as_ptr(), before.wrapping_add(4));
+    assert!(decoder.buffer().capacity() < 1_000, "the rest lies in the memory of the long one");
+}
+
+#[test]
+fn a_kept_payload_is_lent_again() {
+    let mut decoder = FrameDecoder::new();
+    decoder.feed(b"\0\0\0\x01a\0\0\0\x01b");
+    for _ in 0..3 {
+        assert_eq!(decoder.next_frame(), NextFrame::Payload(b"a"));
+        decoder.keep();
+    }
+    assert_eq!(decoder.next_frame(), NextFrame::Payload(b"a"));
+    assert_eq!(decoder.next_frame(), NextFrame::Payload(b"b"));
+}

@@ -14,6 +14,7 @@ mod envelope;
 mod fingerprint;
 pub mod frame;
 pub mod json;
+mod json_size;
 mod limits;
 pub mod msgpack;
 pub mod request;
@@ -43,6 +44,8 @@ mod envelope_tests;
 mod fingerprint_tests;
 #[cfg(test)]
 mod frame_tests;
+#[cfg(test)]
+mod json_size_tests;
 #[cfg(test)]
 mod json_tests;
 #[cfg(test)]

@@ -31,6 +31,10 @@ pub fn push(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
 pub fn push_bulk(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
     let queue = names::queue(fields).map_err(|error| with_add(error, fields, fields, "customId"))?;
     let jobs = fields.required_list("jobs")?;
+    if jobs.len() > hints.batch_max {
+        hints.put_off = true;
+        return engine(Command::PushBulk { adds: Vec::new() });
+    }
     let mut adds = Vec::with_capacity(jobs.len());
     for (at, raw) in jobs.iter().enumerate() {
         let prefixed = |error: DecodeError| DecodeError { text: format!("jobs[{at}]: {error}"), ..error };

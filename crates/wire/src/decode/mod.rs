@@ -27,10 +27,13 @@ use std::borrow::Cow;
 type Result<T> = std::result::Result<T, DecodeError>;
 
 /// What decoding noticed besides the command.
-#[derive(Default)]
 struct Hints {
     /// The frame can only come from a protocol-2 client.
     protocol2: bool,
+    /// A batch of more jobs is not decoded now.
+    batch_max: usize,
+    /// It had more.
+    put_off: bool,
 }
 
 type Decode = fn(&Fields<'_>, &mut Hints) -> Result<Request>;
@@ -144,10 +147,17 @@ pub fn command_names() -> impl ExactSizeIterator<Item = &'static str> {
 /// Decodes one payload of a request frame.
 #[must_use]
 pub fn decode(frame: &[u8]) -> Decoded {
+    decode_within(frame, usize::MAX).expect("no batch has more jobs than there are numbers")
+}
+
+/// The same, unless it is a batch of more than `batch_max` jobs: a job takes a client one byte and decoding some hundred
+/// nanoseconds and bytes, so whoever has no time for that decodes such a frame elsewhere.
+#[must_use]
+pub fn decode_within(frame: &[u8], batch_max: usize) -> Option<Decoded> {
     match Fields::of_frame(frame) {
-        Ok(Some(fields)) => decode_fields(&fields),
-        Ok(None) => refused(no_map(frame)),
-        Err(error) => refused(error),
+        Ok(Some(fields)) => decode_fields(&fields, batch_max),
+        Ok(None) => Some(refused(no_map(frame))),
+        Err(error) => Some(refused(error)),
     }
 }
 
@@ -167,14 +177,14 @@ fn refused(error: DecodeError) -> Decoded {
     Decoded { req_id: None, cmd: None, result: Err(error), protocol2: false }
 }
 
-fn decode_fields(fields: &Fields<'_>) -> Decoded {
+fn decode_fields(fields: &Fields<'_>, batch_max: usize) -> Option<Decoded> {
     let req_id = fields.raw("reqId");
     let is_text = matches!(req_id.map(Raw::value), Some(Value::Str(_)));
     let as_sent = req_id.map(|raw| ReqId::new(raw.bytes()));
     let Some(cmd) = command_name(fields) else {
-        return Decoded { req_id: as_sent.filter(|_| is_text), ..refused(DecodeError::bad_command()) };
+        return Some(Decoded { req_id: as_sent.filter(|_| is_text), ..refused(DecodeError::bad_command()) });
     };
-    let mut hints = Hints { protocol2: comes_from_protocol2(fields) };
+    let mut hints = Hints { protocol2: comes_from_protocol2(fields), batch_max, put_off: false };
     let (cmd, result) = match COMMANDS.binary_search_by(|(name, _)| (*name).cmp(&*cmd)) {
         Ok(at) => {
             let (name, decode) = COMMANDS[at];
@@ -185,7 +195,8 @@ fn decode_fields(fields: &Fields<'_>) -> Decoded {
             (Cow::Owned(cmd.into_owned()), Err(error))
         }
     };
-    Decoded { req_id: as_sent, cmd: Some(cmd), result, protocol2: hints.protocol2 }
+    let decoded = Decoded { req_id: as_sent, cmd: Some(cmd), result, protocol2: hints.protocol2 };
+    (!hints.put_off).then_some(decoded)
 }
 
 /// The command as text, none when it is missing or what JavaScript takes for false.

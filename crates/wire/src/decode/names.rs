@@ -2,7 +2,8 @@
 
 use super::Result;
 use super::fields::{Bounds, Fields, utf8};
-use crate::canonical::{CanonicalError, canonical_json};
+use crate::canonical::CanonicalError;
+use crate::json_size::json_units;
 use crate::limits::{NAME_CHARS_MAX, PAYLOAD_JSON_UNITS_MAX};
 use crate::msgpack::{Raw, Value};
 use crate::request::DecodeError;
@@ -67,13 +68,11 @@ pub fn longer_than(text: &str, chars_max: usize) -> bool {
 pub fn check_payload(raw: Raw<'_>) -> Result<()> {
     // The longest text that a byte can become is six units: a control character, escaped.
     const UNITS_PER_BYTE_MAX: usize = 6;
-    // The longest UTF-8 form of a UTF-16 unit.
-    const BYTES_PER_UNIT_MAX: usize = 3;
     if raw.bytes().len() <= PAYLOAD_JSON_UNITS_MAX / UNITS_PER_BYTE_MAX {
         return Ok(());
     }
-    let units = match canonical_json(raw.bytes(), PAYLOAD_JSON_UNITS_MAX * BYTES_PER_UNIT_MAX) {
-        Ok(json) => json.encode_utf16().count(),
+    let units = match json_units(raw.bytes(), PAYLOAD_JSON_UNITS_MAX) {
+        Ok(units) => units,
         Err(CanonicalError::TooLong) => usize::MAX,
         // Text that is not UTF-8 travels on as it is; its bytes are counted instead.
         Err(CanonicalError::NotText | CanonicalError::Malformed) => raw.bytes().len(),
