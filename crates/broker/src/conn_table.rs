@@ -3,7 +3,7 @@
 use crate::access::Admission;
 use crate::clock::wall_now;
 use crate::inbox::Problem;
-use crate::limits::{PROBLEMS_MAX, SHOWN_TEXT_BYTES_MAX};
+use crate::limits::{PROBLEMS_MAX, PROBLEMS_OF_ONE_MAX, SHOWN_TEXT_BYTES_MAX};
 use crate::rate::Rate;
 use crate::run::RunMark;
 use onceover_engine::names::ConnId;
@@ -55,6 +55,12 @@ impl Client {
     pub fn found(&self, process: Process) {
         // An earlier answer stands: the program at the other end of a connection does not change.
         let _ = self.process.set(process);
+    }
+
+    /// Whether both are connections of one program or, while it is not known, of one address.
+    fn is_of_the_program_of(&self, other: &Client) -> bool {
+        let pid = |client: &Client| client.process().map(|process| process.pid);
+        self.peer.ip() == other.peer.ip() && pid(self) == pid(other)
     }
 
     /// The run of the window whose connection it is.
@@ -262,7 +268,12 @@ impl ConnTable {
 
     pub(crate) fn problem(&mut self, now: Timestamp, client: Arc<Client>, mut problem: Problem) {
         problem.text = shortened(problem.text.into()).into_owned();
-        if self.problems.len() == PROBLEMS_MAX {
+        let is_own = |entry: &ProblemEntry| entry.client.is_of_the_program_of(&client);
+        let own = self.problems.iter().filter(|entry| is_own(entry)).count();
+        if own >= PROBLEMS_OF_ONE_MAX {
+            let oldest = self.problems.iter().position(is_own).expect("there are some");
+            self.problems.remove(oldest);
+        } else if self.problems.len() == PROBLEMS_MAX {
             self.problems.pop_front();
         }
         self.problems.push_back(ProblemEntry { at: now, client, problem });

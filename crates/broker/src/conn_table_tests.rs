@@ -45,11 +45,28 @@ fn commands_are_counted_while_the_connection_is_open() {
 fn only_the_newest_problems_are_kept() {
     let mut table = ConnTable::default();
     for number in 0..=PROBLEMS_MAX {
-        table.problem(Timestamp(0), client(1), problem(&number.to_string()));
+        let client = Client::new(ConnId(1), SocketAddr::from(([10, 0, 0, (number % 250) as u8], 5000)));
+        table.problem(Timestamp(0), Arc::new(client), problem(&number.to_string()));
     }
     let texts: Vec<_> = table.problems().map(|entry| entry.problem.text.clone()).collect();
     assert_eq!(texts.len(), PROBLEMS_MAX);
     assert_eq!((texts[0].as_str(), texts[PROBLEMS_MAX - 1].as_str()), ("200", "1"));
+}
+
+#[test]
+fn a_noisy_program_leaves_room_for_the_problems_of_others() {
+    let mut table = ConnTable::default();
+    let (quiet, noisy) = (client(1), client(2));
+    quiet.found(Process { pid: 7, name: "node".to_owned() });
+    table.problem(Timestamp(0), Arc::clone(&quiet), problem("quiet"));
+    for number in 0..3 * PROBLEMS_MAX {
+        // It connects anew each time, and its program is not found that quickly.
+        let again = if number % 2 == 0 { Arc::clone(&noisy) } else { client(number as u64) };
+        table.problem(Timestamp(0), again, problem(&number.to_string()));
+    }
+    let texts: Vec<_> = table.problems().map(|entry| entry.problem.text.as_str()).collect();
+    assert_eq!(texts.len(), PROBLEMS_OF_ONE_MAX + 1);
+    assert_eq!((texts[0], texts[PROBLEMS_OF_ONE_MAX]), ("599", "quiet"));
 }
 
 #[test]

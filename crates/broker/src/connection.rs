@@ -1,4 +1,4 @@
-//! One client connection: reads and decodes, encodes and writes.
+//! One client connection: reads (see `reading.rs`), encodes and writes.
 //!
 //! Both directions run in one task and share what an answer needs of its request. Answers are found by number, so they
 //! may leave in any order. The connection ends when the client closes or half-closes, is silent in the middle of a
@@ -9,21 +9,19 @@ use crate::access::Access;
 use crate::asked::Asked;
 use crate::config::ConnSettings;
 use crate::conn_table::Client;
-use crate::gate::Gate;
-use crate::inbox::{CoreGone, Frame, Frames, Inbox, Message, Problem};
-use crate::limits::{LAST_WORDS_TIMEOUT, MESSAGE_FRAMES_MAX, READ_BYTES, RELEASE_AFTER, WRITE_BYTES};
+use crate::inbox::{Inbox, Message, Problem};
+use crate::limits::{LAST_WORDS_TIMEOUT, READ_BYTES, RELEASE_AFTER, WRITE_BYTES};
 use crate::outbox::{Cut, Line, LineEnd, Out, Weight};
+use crate::reading::{ReadEnd, read_loop};
 use bytes::BytesMut;
 use onceover_wire::encode::{
     EncodeCtx, encode_error, encode_event, encode_figures, encode_hello, encode_pong, encode_reply, encode_unsubscribed,
 };
-use onceover_wire::frame::{FrameDecoder, NextFrame};
+use onceover_wire::frame::IDLE_BUFFER_BYTES_MAX;
 use std::slice::Iter;
 use std::sync::Arc;
-use std::time::Instant;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::OwnedSemaphorePermit;
 use tokio::time::timeout;
 use tokio_rustls::server::TlsStream;
 
@@ -82,17 +80,6 @@ enum End {
     Abort,
 }
 
-/// Why reading ended.
-#[derive(Debug, PartialEq, Eq)]
-enum ReadEnd {
-    /// The client has gone, or the core has.
-    Gone,
-    /// The client is silent in the middle of a frame.
-    Unfinished,
-    /// The stream cannot be followed; the answer says why and is still to be written.
-    Answered,
-}
-
 /// Serves a client until its connection ends.
 pub async fn serve(mut socket: impl Socket, session: Session) {
     // Without this an answer waits for the acknowledgement of the one before. An error means that the client is gone.
@@ -120,7 +107,7 @@ async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> 
     let (read, write) = socket.halves();
     let asked = Asked::default();
     let fill = Arc::clone(&end.fill);
-    let mut reading = std::pin::pin!(read_loop(read, session, &asked));
+    let mut reading = std::pin::pin!(read_loop(read, session, &asked, &fill));
     let mut writing = std::pin::pin!(write_loop(write, end, &asked));
     let close_when = |all_written| if all_written { End::LastWords } else { End::Gone };
     tokio::select! {
@@ -136,6 +123,9 @@ async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> 
         why = fill.cut() => {
             let (label, text) = match why {
                 Cut::Slow => ("does not read", "The client does not read its replies; its connection was closed."),
+                Cut::Unfinished => {
+                    ("unfinished frame", "A long frame was not finished in time, and others needed the room; its connection was closed.")
+                }
                 Cut::Outsider => {
                     ("access removed", "What let the client in holds no more; it needs a token that is set. Its connection was closed.")
                 }
@@ -144,93 +134,6 @@ async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> 
             End::Abort
         }
     }
-}
-
-async fn read_loop(mut socket: impl AsyncRead + Unpin, session: &Session, asked: &Asked) -> ReadEnd {
-    let mut decoder = FrameDecoder::new();
-    let mut gate = Gate::new(Arc::clone(&session.access), Arc::clone(&session.client), session.settings.rate_limit);
-    loop {
-        let silence_max = session.settings.partial_frame_timeout.filter(|_| decoder.has_partial_frame());
-        let buffer = decoder.buffer();
-        if buffer.capacity() - buffer.len() < READ_BYTES / 4 {
-            buffer.reserve(READ_BYTES);
-        }
-        let read = socket.read_buf(buffer);
-        let read = match silence_max {
-            Some(silence_max) => match timeout(silence_max, read).await {
-                Ok(read) => read,
-                Err(_elapsed) => return ReadEnd::Unfinished,
-            },
-            None => read.await,
-        };
-        match read {
-            Ok(0) | Err(_) => return ReadEnd::Gone,
-            Ok(_) => {}
-        }
-        match forward(&mut decoder, &mut gate, session, asked).await {
-            Ok(false) => {}
-            Ok(true) => return ReadEnd::Answered,
-            Err(CoreGone) => return ReadEnd::Gone,
-        }
-    }
-}
-
-/// Sends all complete frames to the core. True when the stream cannot be followed any further.
-async fn forward(
-    decoder: &mut FrameDecoder,
-    gate: &mut Gate,
-    session: &Session,
-    asked: &Asked,
-) -> Result<bool, CoreGone> {
-    let read_at = Instant::now();
-    let mut room: Option<OwnedSemaphorePermit> = None;
-    loop {
-        let (mut frames, mut bytes) = (Vec::new(), 0);
-        let last = loop {
-            if frames.len() == MESSAGE_FRAMES_MAX || asked.is_full() {
-                break false;
-            }
-            let buffered = decoder.buffer().len();
-            match decoder.next_frame() {
-                NextFrame::Payload(payload) => {
-                    if room.is_none() {
-                        // For all of this read at once: to take permits bit by bit could leave everybody waiting.
-                        room = Some(session.inbox.room_for(buffered).await);
-                    }
-                    bytes += payload.len() + onceover_wire::frame::FRAME_HEADER_BYTES;
-                    frames.push(admit(gate, payload, asked));
-                }
-                NextFrame::Oversize { payload_bytes } => {
-                    let frame = gate.oversize(payload_bytes, decoder.buffer());
-                    asked.ask(frame.request, None, false);
-                    frames.push(frame);
-                    break true;
-                }
-                NextFrame::Incomplete => break false,
-            }
-        };
-        if frames.is_empty() {
-            if !asked.is_full() {
-                return Ok(false);
-            }
-            // Others need the inbox meanwhile.
-            room = None;
-            asked.room().await;
-            continue;
-        }
-        let permit = room.as_mut().and_then(|room| room.split(bytes.min(room.num_permits())));
-        let conn = session.client.conn;
-        session.inbox.send(Message::Frames(Frames { conn, frames, bytes, read_at, last, permit }))?;
-        if last {
-            return Ok(true);
-        }
-    }
-}
-
-fn admit(gate: &mut Gate, payload: &[u8], asked: &Asked) -> Frame {
-    let admitted = gate.admit(payload);
-    asked.ask(admitted.frame.request, admitted.req_id, admitted.protocol2);
-    admitted.frame
 }
 
 /// Writes what the core sends. True when it ended because the core closes the connection, false when the socket failed.
@@ -264,7 +167,7 @@ async fn write_loop(mut socket: impl AsyncWrite + Unpin, mut end: LineEnd, asked
         }
         encoded.clear();
         end.fill.written(std::mem::take(&mut unsent));
-        if encoded.capacity() > 4 * WRITE_BYTES {
+        if encoded.capacity() > IDLE_BUFFER_BYTES_MAX {
             encoded = BytesMut::new();
         }
     }

@@ -1,12 +1,13 @@
 //! One connection over a real socket, with the test in the place of the core.
 
 use super::*;
-use crate::inbox::Ask;
-use crate::limits::{INBOX_BYTES_MAX, READ_BYTES};
+use crate::inbox::{Ask, Frames};
+use crate::limits::{INBOX_BYTES_MAX, LONG_FRAME_BYTES, MESSAGE_FRAMES_MAX, READ_BYTES, SHORT_BATCH_JOBS_MAX};
 use onceover_engine::names::ConnId;
 use std::sync::mpsc;
 use std::time::Duration;
 use tokio::net::TcpListener;
+use tokio::sync::OwnedSemaphorePermit;
 
 /// `{cmd: "Ping"}` as a frame.
 const PING: &[u8] = b"\x00\x00\x00\x0a\x81\xa3cmd\xa4Ping";
@@ -117,4 +118,62 @@ async fn the_core_ends_a_connection_by_letting_go_of_its_line() {
     drop(socket);
     assert!(matches!(next(&messages).await, Message::HungUp(ConnId(1))));
     assert!(matches!(next(&messages).await, Message::Disconnected(ConnId(1))));
+}
+
+/// `{cmd: "PUSHB", queue: "q", jobs}` as a frame; `jobs` are whole values.
+fn batch(count: usize, jobs: &[u8]) -> Vec<u8> {
+    let mut payload = b"\x83\xa3cmd\xa5PUSHB\xa5queue\xa1q\xa4jobs\xdd".to_vec();
+    payload.extend_from_slice(&(count as u32).to_be_bytes());
+    payload.extend_from_slice(jobs);
+    [&(payload.len() as u32).to_be_bytes()[..], &payload].concat()
+}
+
+#[tokio::test]
+async fn a_long_frame_has_room_of_its_own_and_keeps_its_place() {
+    let (mut socket, inbox, messages) = pair(PATIENCE).await;
+    let _line = connected(&messages).await;
+    let data =
+        [&b"\x81\xa4data\xc6"[..], &(LONG_FRAME_BYTES as u32).to_be_bytes(), &vec![7; LONG_FRAME_BYTES]].concat();
+    let long = batch(1, &data);
+    socket.write_all(&[PING, &long, PING].concat()).await.unwrap();
+    let arrived = [frames(&messages).await, frames(&messages).await, frames(&messages).await];
+    let order: Vec<u64> = arrived.iter().flat_map(|frames| &frames.frames).map(|frame| frame.request).collect();
+    assert_eq!(order, [0, 1, 2]);
+    assert!(arrived[1].bytes >= long.len() && arrived[1].permit.is_some());
+    assert!(
+        timeout(PATIENCE, inbox.room_for(INBOX_BYTES_MAX - 2 * PING.len())).await.is_ok(),
+        "short ones wait for it"
+    );
+}
+
+#[tokio::test]
+async fn a_batch_counts_with_the_memory_that_it_takes() {
+    let (mut socket, _inbox, messages) = pair(PATIENCE).await;
+    let _line = connected(&messages).await;
+    for count in [10, SHORT_BATCH_JOBS_MAX, SHORT_BATCH_JOBS_MAX + 1, 50_000] {
+        let bytes = batch(count, &vec![0x80; count]);
+        socket.write_all(&bytes).await.unwrap();
+        let arrived = frames(&messages).await;
+        assert!(matches!(&arrived.frames[0].ask, Ask::Engine(_)));
+        assert!(
+            arrived.bytes > 200 * count && arrived.bytes < 1_000 * count,
+            "{} bytes for {count} jobs",
+            arrived.bytes
+        );
+        assert_eq!(arrived.permit.map(|permit| permit.num_permits()), Some(arrived.bytes));
+    }
+}
+
+#[tokio::test]
+async fn a_short_frame_that_grows_waits_for_the_room_that_it_takes() {
+    let (mut socket, inbox, messages) = pair(PATIENCE).await;
+    let _line = connected(&messages).await;
+    let all = inbox.room_for(INBOX_BYTES_MAX - 10_000).await;
+    socket.write_all(&[PING, &batch(500, &[0x80; 500]), PING].concat()).await.unwrap();
+    assert_eq!(frames(&messages).await.frames.len(), 1, "what fits goes first");
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert!(messages.try_recv().is_err(), "the batch came in without room");
+    drop(all);
+    let arrived = frames(&messages).await;
+    assert_eq!(arrived.frames.iter().map(|frame| frame.request).collect::<Vec<_>>(), [1, 2]);
 }

@@ -1,4 +1,4 @@
-//! What one connection may ask: turns a frame into what the core has to do.
+//! What one connection may ask: turns a decoded frame into what the core has to do.
 //!
 //! Knows the connection's authentication and counts its frames. The texts of broken frames come before the question of
 //! authentication, as in bunqueue. No I/O.
@@ -9,9 +9,8 @@ use crate::conn_table::Client;
 use crate::inbox::{Ask, Frame, Problem, Refusal};
 use crate::limits::PROBLEM_FRAME_BYTES_MAX;
 use crate::rate_window::RateWindow;
-use onceover_wire::decode::decode;
 use onceover_wire::frame::oversize_error;
-use onceover_wire::request::{DecodeError, DecodeErrorKind, ReqId, Request};
+use onceover_wire::request::{DecodeError, DecodeErrorKind, Decoded, ReqId, Request};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -44,9 +43,8 @@ impl Gate {
         Gate { authenticated: access.enter(&client), access, client, reported: false, requests: 0, rate }
     }
 
-    /// Decodes one frame and decides what becomes of it.
-    pub fn admit(&mut self, payload: &[u8]) -> Admitted {
-        let decoded = decode(payload);
+    /// Decides what becomes of a frame.
+    pub fn admit(&mut self, decoded: Decoded, payload: &[u8]) -> Admitted {
         let is_auth = decoded.cmd.as_deref() == Some("Auth");
         let ask = match decoded.result {
             _ if self.rate.as_mut().is_some_and(|rate| !rate.allows(Instant::now())) => self.too_fast(payload),

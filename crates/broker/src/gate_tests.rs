@@ -2,6 +2,7 @@
 
 use super::*;
 use onceover_engine::names::ConnId;
+use onceover_wire::decode::decode;
 
 /// A MessagePack map of short texts.
 fn frame(fields: &[(&str, &str)]) -> Vec<u8> {
@@ -18,7 +19,7 @@ fn gate(tokens: &[&str]) -> Gate {
 
 /// What becomes of a frame: its kind or its error text, and the label of the problem it makes.
 fn outcome(gate: &mut Gate, payload: &[u8]) -> (String, Option<&'static str>) {
-    match gate.admit(payload).frame.ask {
+    match gate.admit(decode(payload), payload).frame.ask {
         Ask::Hello => ("hello".to_owned(), None),
         Ask::Ping => ("ping".to_owned(), None),
         Ask::Confirm => ("confirm".to_owned(), None),
@@ -77,7 +78,8 @@ fn with_tokens_auth_comes_first() {
 
 #[test]
 fn a_refused_token_is_not_shown() {
-    let refused = gate(&["one"]).admit(&frame(&[("cmd", "Auth"), ("token", "secret")]));
+    let auth = frame(&[("cmd", "Auth"), ("token", "secret")]);
+    let refused = gate(&["one"]).admit(decode(&auth), &auth);
     let Ask::Refuse(refusal) = refused.frame.ask else { panic!("the token was accepted") };
     assert_eq!(refusal.problem.map(|problem| problem.bytes), Some(Vec::new()));
 }
@@ -87,7 +89,7 @@ fn frames_are_counted_from_zero_and_only_their_start_is_kept() {
     let mut gate = gate(&[]);
     let long = [b"\xc1".as_slice(), &[7; 1000]].concat();
     for expected in 0..3 {
-        let frame = gate.admit(&long).frame;
+        let frame = gate.admit(decode(&long), &long).frame;
         assert_eq!(frame.request, expected);
         let Ask::Refuse(refusal) = frame.ask else { panic!("a broken frame was accepted") };
         assert_eq!(refusal.problem.map(|problem| problem.bytes.len()), Some(PROBLEM_FRAME_BYTES_MAX));

@@ -1,16 +1,17 @@
 //! What the core thread is told, and the bounded way to tell it.
 //!
 //! Messages of one sender arrive in the order in which they were sent. Frames of clients are bounded by bytes: a
-//! connection takes a permit before it decodes, so a full inbox stops it from reading and TCP slows its client down.
-//! Calls of the window are few and not counted.
+//! connection takes a permit before it decodes, so a full inbox stops it from reading and TCP slows its client down. Long
+//! frames have room of their own and are decoded one at a time; nobody waits for them but who sends them. Calls of the window are few and not counted.
 
 use crate::access::Access;
 use crate::conn_table::Client;
 use crate::core::Core;
 use crate::core_view::CoreView;
 use crate::error::BrokerDown;
-use crate::limits::INBOX_BYTES_MAX;
+use crate::limits::{INBOX_BYTES_MAX, INBOX_LONG_BYTES_MAX};
 use crate::outbox::Line;
+use crate::unfinished::Unfinished;
 use onceover_engine::command::Command;
 use onceover_engine::names::ConnId;
 use onceover_engine::reply::Reply;
@@ -76,7 +77,7 @@ pub struct Frames {
     pub conn: ConnId,
     /// In order.
     pub frames: Vec<Frame>,
-    /// Their size on the wire, in bytes.
+    /// Their size on the wire or, where that is more, in memory, in bytes.
     pub bytes: usize,
     /// When the read that completed them returned.
     pub read_at: Instant,
@@ -142,6 +143,9 @@ pub struct Problem {
 pub struct Inbox {
     to_core: mpsc::Sender<Message>,
     room: Arc<Semaphore>,
+    room_long: Arc<Semaphore>,
+    decoding_long: Arc<Semaphore>,
+    unfinished: Arc<Unfinished>,
 }
 
 /// The core has ended; nothing will be answered any more.
@@ -153,14 +157,42 @@ impl Inbox {
     #[must_use]
     pub fn new() -> (Inbox, mpsc::Receiver<Message>) {
         let (to_core, receiver) = mpsc::channel();
-        (Inbox { to_core, room: Arc::new(Semaphore::new(INBOX_BYTES_MAX)) }, receiver)
+        let room = |permits| Arc::new(Semaphore::new(permits));
+        let inbox = Inbox {
+            to_core,
+            room: room(INBOX_BYTES_MAX),
+            room_long: room(INBOX_LONG_BYTES_MAX),
+            decoding_long: room(1),
+            unfinished: Arc::default(),
+        };
+        (inbox, receiver)
     }
 
     /// Waits until there is room for `bytes`. More than the whole inbox counts as the whole inbox.
     pub async fn room_for(&self, bytes: usize) -> OwnedSemaphorePermit {
-        let permits = u32::try_from(bytes.clamp(1, INBOX_BYTES_MAX)).expect("the inbox is smaller than 4 GiB");
-        let room = Arc::clone(&self.room);
-        room.acquire_many_owned(permits).await.expect("the inbox's semaphore is never closed")
+        acquire(&self.room, bytes.clamp(1, INBOX_BYTES_MAX)).await
+    }
+
+    /// Room for `bytes` more at once, or not at all.
+    #[must_use]
+    pub fn try_room_for(&self, bytes: usize) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.room).try_acquire_many_owned(u32::try_from(bytes).ok()?).ok()
+    }
+
+    /// Waits until nobody else decodes a long frame.
+    pub async fn turn_to_decode(&self) -> OwnedSemaphorePermit {
+        acquire(&self.decoding_long, 1).await
+    }
+
+    /// As [`Inbox::room_for`], for a long frame. To be asked for by the one whose turn it is to decode.
+    pub async fn room_for_long(&self, bytes: usize) -> OwnedSemaphorePermit {
+        acquire(&self.room_long, bytes.clamp(1, INBOX_LONG_BYTES_MAX)).await
+    }
+
+    /// The budget of unfinished frames.
+    #[must_use]
+    pub fn unfinished(&self) -> &Arc<Unfinished> {
+        &self.unfinished
     }
 
     /// Hands a message to the core.
@@ -170,6 +202,11 @@ impl Inbox {
     pub fn send(&self, message: Message) -> Result<(), CoreGone> {
         self.to_core.send(message).map_err(|_| CoreGone)
     }
+}
+
+async fn acquire(room: &Arc<Semaphore>, permits: usize) -> OwnedSemaphorePermit {
+    let permits = u32::try_from(permits).expect("every room is smaller than 4 GiB");
+    Arc::clone(room).acquire_many_owned(permits).await.expect("the inbox's semaphores are never closed")
 }
 
 #[cfg(test)]

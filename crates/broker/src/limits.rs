@@ -8,10 +8,30 @@ pub const TURN_COMMANDS_MAX: usize = 4_096;
 pub const TURN_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Bytes of frames that wait for the core; beyond it connections are not read any more (TCP backpressure).
 pub const INBOX_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of long frames (see [`LONG_FRAME_BYTES`]) that wait for the core. Apart from the others, so that short ones never
+/// wait for the room that a long one needs.
+pub const INBOX_LONG_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// A frame longer than this is decoded away from the threads that serve all connections, one at a time: up to here the
+/// dearest one takes some milliseconds.
+pub const LONG_FRAME_BYTES: usize = 64 * 1024;
+/// So is a batch of more jobs than this, however short: a job may take one byte.
+pub const SHORT_BATCH_JOBS_MAX: usize = 1_000;
+/// Bytes of unfinished long frames of all connections together.
+pub const UNFINISHED_BYTES_MAX: usize = 256 * 1024 * 1024;
+/// How they are counted: a frame grows by so much at a time.
+pub const UNFINISHED_STEP_BYTES: usize = 1024 * 1024;
+/// How long a long frame may take to arrive when others need its room; the largest one takes half a second on a fast
+/// network, a tenth of it on a machine of its own.
+pub const UNFINISHED_PATIENCE: Duration = Duration::from_secs(2);
+/// Bytes that one connection reads of a long frame before others have their turn.
+pub const READ_ON_BYTES: usize = 512 * 1024;
 /// Frames that go to the core as one message, so that a turn can stop near its bound.
 pub const MESSAGE_FRAMES_MAX: usize = 1_024;
 /// Bytes of replies that wait for a client; beyond it the connection is closed (protocol-core.md 2.1).
 pub const UNSENT_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// Bytes of replies that wait for all clients together; beyond it those with the most are closed. A payload that is also in
+/// a queue or in two replies is counted each time and held once.
+pub const UNSENT_TOTAL_BYTES_MAX: usize = 256 * 1024 * 1024;
 /// Bytes of events that wait for a subscriber; beyond it the subscription ends. Some 120,000 events without data: more
 /// than a burst of adds makes, and far less than what replies may take.
 pub const UNSENT_EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
@@ -53,6 +73,9 @@ pub const HISTORY_QUEUES_MAX: usize = 500;
 pub const NEWS_MAX: usize = 8_192;
 /// Protocol problems kept for the window.
 pub const PROBLEMS_MAX: usize = 200;
+/// Of them, problems of one program, or of one address while its program is not known; so a noisy one leaves room for the
+/// others.
+pub const PROBLEMS_OF_ONE_MAX: usize = 50;
 /// Bytes kept of a frame that made a problem.
 pub const PROBLEM_FRAME_BYTES_MAX: usize = 256;
 /// Bytes kept of a text that a client sent and that is only shown: a command's name, an error.

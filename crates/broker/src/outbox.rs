@@ -3,9 +3,10 @@
 //! Per connection everything leaves in the order in which the core put it in, so an event stands before the reply of
 //! the command that caused it. One message per connection and turn. A client that does not read is bounded: once more
 //! than [`UNSENT_BYTES_MAX`] wait for it, its line is cut and the connection closes. Events have a smaller bound of their
-//! own ([`UNSENT_EVENT_BYTES_MAX`]), so that a subscriber that is too slow costs little and still learns of it.
+//! own ([`UNSENT_EVENT_BYTES_MAX`]), so that a subscriber that is too slow costs little and still learns of it. All
+//! clients together are bounded too ([`UNSENT_TOTAL_BYTES_MAX`]): those for whom the most waits go first.
 
-use crate::limits::{UNSENT_BYTES_MAX, UNSENT_EVENT_BYTES_MAX};
+use crate::limits::{UNSENT_BYTES_MAX, UNSENT_EVENT_BYTES_MAX, UNSENT_TOTAL_BYTES_MAX};
 use crate::weight;
 use onceover_engine::event::Event;
 use onceover_engine::names::ConnId;
@@ -89,6 +90,8 @@ pub struct Fill {
     unsent_event_bytes: AtomicUsize,
     cut: Notify,
     why: OnceLock<Cut>,
+    /// Unsent bytes of all lines, once the core knows this one.
+    all: OnceLock<Arc<AtomicUsize>>,
 }
 
 /// How much of a line something is, in bytes.
@@ -118,6 +121,8 @@ pub enum Cut {
     Slow,
     /// It may not ask any more.
     Outsider,
+    /// It holds room for a frame that it does not finish, and others need it.
+    Unfinished,
 }
 
 impl Line {
@@ -136,10 +141,13 @@ impl Line {
         let Weight { bytes, event_bytes } = weight;
         self.fill.unsent_event_bytes.fetch_add(event_bytes, Ordering::Relaxed);
         let before = self.fill.unsent_bytes.fetch_add(bytes, Ordering::Relaxed);
+        if let Some(all) = self.fill.all.get() {
+            all.fetch_add(bytes, Ordering::Relaxed);
+        }
         // A single answer may be larger than the bound when nothing else waits: it is what the client asked for.
         let single = before == 0 && batch.len() == 1;
         if before + bytes > UNSENT_BYTES_MAX && !single {
-            self.cut(Cut::Slow);
+            self.fill.cut_off(Cut::Slow);
             return false;
         }
         // A connection that is gone already tells so itself.
@@ -147,15 +155,20 @@ impl Line {
         true
     }
 
-    fn cut(&self, why: Cut) {
-        // The first reason stands.
-        let _ = self.fill.why.set(why);
-        self.fill.cut.notify_one();
+    fn unsent_bytes(&self) -> usize {
+        self.fill.unsent_bytes.load(Ordering::Relaxed)
     }
 }
 
 impl Fill {
-    /// Waits until the core cuts the line.
+    /// Ends the connection without its last replies.
+    pub fn cut_off(&self, why: Cut) {
+        // The first reason stands.
+        let _ = self.why.set(why);
+        self.cut.notify_one();
+    }
+
+    /// Waits until the line is cut.
     pub async fn cut(&self) -> Cut {
         self.cut.notified().await;
         *self.why.get().expect("the reason is set before the line is cut")
@@ -165,6 +178,19 @@ impl Fill {
     pub fn written(&self, weight: Weight) {
         self.unsent_event_bytes.fetch_sub(weight.event_bytes, Ordering::Relaxed);
         self.unsent_bytes.fetch_sub(weight.bytes, Ordering::Relaxed);
+        if let Some(all) = self.all.get() {
+            all.fetch_sub(weight.bytes, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Both ends are gone, and what was not written with them.
+impl Drop for Fill {
+    fn drop(&mut self) {
+        let left = *self.unsent_bytes.get_mut();
+        if let Some(all) = self.all.get() {
+            all.fetch_sub(left, Ordering::Relaxed);
+        }
     }
 }
 
@@ -175,6 +201,8 @@ pub struct Outbox {
     lines: FxHashMap<ConnId, Queued>,
     /// Connections with something in their batch, in the order of the first thing.
     touched: Vec<ConnId>,
+    /// Unsent bytes of all lines together.
+    unsent_bytes: Arc<AtomicUsize>,
 }
 
 #[derive(Debug)]
@@ -188,6 +216,8 @@ struct Queued {
 impl Outbox {
     /// A connection came.
     pub fn connect(&mut self, conn: ConnId, line: Line) {
+        // A line has one outbox; a second one would count what the first has counted.
+        let _ = line.fill.all.set(Arc::clone(&self.unsent_bytes));
         self.lines.insert(conn, Queued { line, batch: Vec::new(), event_bytes: 0 });
     }
 
@@ -222,7 +252,7 @@ impl Outbox {
     /// Closes a connection without its last replies.
     pub fn cut(&self, conn: ConnId, why: Cut) {
         if let Some(queued) = self.lines.get(&conn) {
-            queued.line.cut(why);
+            queued.line.fill.cut_off(why);
         }
     }
 
@@ -246,7 +276,26 @@ impl Outbox {
                 cut.push(conn);
             }
         }
+        if self.unsent_bytes.load(Ordering::Relaxed) > UNSENT_TOTAL_BYTES_MAX {
+            self.cut_fullest(&mut cut);
+        }
         cut
+    }
+
+    /// Cuts those off for whom the most waits, until the rest is within its bound.
+    fn cut_fullest(&self, cut: &mut Vec<ConnId>) {
+        let open = self.lines.iter().filter(|(_, queued)| queued.line.fill.why.get().is_none());
+        let mut fullest: Vec<(usize, ConnId)> =
+            open.map(|(conn, queued)| (queued.line.unsent_bytes(), *conn)).collect();
+        let mut waiting: usize = fullest.iter().map(|(bytes, _)| bytes).sum();
+        fullest.sort_unstable();
+        while waiting > UNSENT_TOTAL_BYTES_MAX
+            && let Some((bytes, conn)) = fullest.pop()
+        {
+            waiting -= bytes;
+            self.cut(conn, Cut::Slow);
+            cut.push(conn);
+        }
     }
 
     /// Drops everything that waits: its turn did not happen.

@@ -169,3 +169,27 @@ fn a_subscriber_that_does_not_read_gets_no_more_events_and_its_replies_all_the_s
     assert!(outbox.push_event(A, &event), "what was written makes room again");
     assert!(outbox.push_event(B, &event), "who is gone is not slow");
 }
+
+#[test]
+fn those_for_whom_the_most_waits_go_first_when_it_is_too_much_for_all_together() {
+    let mut outbox = Outbox::default();
+    let count = UNSENT_TOTAL_BYTES_MAX / (UNSENT_BYTES_MAX / 2) + 1;
+    let mut ends: Vec<LineEnd> = Vec::new();
+    for number in 0..count {
+        let (line, end) = Line::new();
+        let conn = ConnId(number as u64);
+        outbox.connect(conn, line);
+        ends.push(end);
+        outbox.push(conn, refused(UNSENT_BYTES_MAX / 2 - 10_000 + 1_000 * number));
+    }
+    let fullest = ConnId(count as u64 - 1);
+    assert_eq!(outbox.release(), [fullest]);
+    outbox.push(A, pong(1));
+    assert!(outbox.release().is_empty(), "the one that was cut is gone soon");
+    outbox.disconnect(fullest);
+    drop(ends.pop());
+    assert_eq!(
+        outbox.unsent_bytes.load(Ordering::Relaxed),
+        outbox.lines.values().map(|queued| queued.line.unsent_bytes()).sum::<usize>()
+    );
+}

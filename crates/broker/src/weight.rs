@@ -1,15 +1,44 @@
-//! How many bytes an answer roughly takes, in memory and on the wire. Only bounds are made of it.
+//! How many bytes a request or an answer roughly takes, in memory and on the wire. Only bounds are made of it.
 
 use crate::outbox::Out;
+use onceover_engine::command::{Ack, Add, Command, NewJob, RareOptions, Renewal};
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::job::Blob;
 use onceover_engine::reply::{JobRecord, Reply};
 use onceover_engine::schedule::Answer;
+use onceover_wire::request::Request;
+use std::mem::size_of;
 
 /// Of anything that has no payload.
 const SMALL: usize = 128;
 /// Of a job record without its payloads.
 const RECORD: usize = 1_024;
+
+/// Of a short id or text with its place in a list.
+const LISTED: usize = 64;
+
+/// Of a request in memory, where that can be more than its frame: an entry of a list takes a client one byte. A new
+/// command that carries a list has to be named here.
+pub fn of_request(request: &Request) -> usize {
+    match request {
+        Request::Engine(Command::Push { add, .. }) => of_rare(add),
+        Request::Engine(Command::PushBulk { adds }) => adds.iter().map(of_add).sum(),
+        Request::Engine(Command::AckBulk { acks }) => acks.len() * (size_of::<Ack>() + LISTED),
+        Request::Engine(Command::JobHeartbeatBulk { renewals } | Command::ExtendLocks { renewals }) => {
+            renewals.len() * (size_of::<Renewal>() + LISTED)
+        }
+        _ => 0,
+    }
+}
+
+fn of_add(add: &Add) -> usize {
+    size_of::<Add>() + size_of::<NewJob>() + LISTED + add.data.as_ref().map_or(0, |data| data.len()) + of_rare(add)
+}
+
+fn of_rare(add: &Add) -> usize {
+    let Some(rare) = &add.spec.rare else { return 0 };
+    size_of::<RareOptions>() + (rare.depends_on.len() + rare.children_ids.len() + rare.tags.len()) * LISTED
+}
 
 /// Of one thing to write.
 pub fn of_out(out: &Out) -> usize {
