@@ -4,25 +4,33 @@ use crate::outbox::Out;
 use onceover_engine::Engine;
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::job::Blob;
+use onceover_engine::limits::ANSWER_BYTES_MAX;
 use onceover_engine::names::JobKey;
+use onceover_engine::rejection::Rejection;
 use onceover_engine::reply::{JobRecord, Reply};
 use onceover_store::{Storage, StoreError};
 use std::sync::Arc;
 
 /// Fills in everything of `out` that is on disk; when that cannot be read, a reply becomes the storage error.
 pub fn fill_or_refuse(out: &mut Out, storage: &dyn Storage, engine: &Engine) {
-    if let Err(error) = fill_out(out, storage, engine) {
-        tracing::error!(%error, "a payload could not be read");
+    if let Err(why) = fill_out(out, storage, engine) {
+        let text = match &why {
+            Unfilled::TooLong => why.to_string(),
+            Unfilled::Storage(error) => {
+                tracing::error!(%error, "a payload could not be read");
+                format!("Storage error: {error}")
+            }
+        };
         if let Out::Reply { request, .. } = out {
-            *out = Out::Refused { request: *request, text: format!("Storage error: {error}").into() };
+            *out = Out::Refused { request: *request, text: text.into() };
         }
     }
 }
 
-fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(), StoreError> {
+fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(), Unfilled> {
     match out {
         Out::Reply { reply, .. } => fill_reply(reply, storage),
-        Out::Event(event) => fill_event(event, storage, engine),
+        Out::Event(event) => Ok(fill_event(event, storage, engine)?),
         Out::Figures { .. } => Ok(()),
         Out::Refused { .. } | Out::Hello { .. } | Out::Pong { .. } | Out::Unsubscribed { .. } | Out::Close => Ok(()),
     }
@@ -31,17 +39,15 @@ fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(),
 /// Fills in everything of `reply` that is on disk.
 ///
 /// # Errors
-/// The file cannot be read.
-pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), StoreError> {
+/// The file cannot be read, or a list of jobs becomes longer than an answer may be.
+pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), Unfilled> {
     match reply {
-        Reply::Pulled { job: Some(job), .. } => fill_record(&mut job.record, storage),
-        Reply::PulledBulk { jobs, .. } => jobs.iter_mut().try_for_each(|job| fill_record(&mut job.record, storage)),
-        Reply::Job(record) | Reply::JobByCustomId(record) => fill_record(record, storage),
-        Reply::Jobs(records) | Reply::Dlq(records) => {
-            records.iter_mut().try_for_each(|record| fill_record(record, storage))
-        }
+        Reply::Pulled { job: Some(job), .. } => Ok(fill_record(&mut job.record, storage)?),
+        Reply::PulledBulk { jobs, .. } => fill_all(jobs.iter_mut().map(|job| &mut job.record), storage),
+        Reply::Job(record) | Reply::JobByCustomId(record) => Ok(fill_record(record, storage)?),
+        Reply::Jobs(records) | Reply::Dlq(records) => fill_all(records.iter_mut(), storage),
         Reply::Result { key: Some(key), result, .. } | Reply::Waited { key: Some(key), result, .. } => {
-            fill(result, || storage.result(*key))
+            Ok(fill(result, || storage.result(*key))?)
         }
         Reply::Pulled { job: None, .. }
         | Reply::Result { key: None, .. }
@@ -81,6 +87,26 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), StoreE
         | Reply::QueueMetrics { .. }
         | Reply::Totals { .. } => Ok(()),
     }
+}
+
+/// Why an answer cannot be given.
+#[derive(Debug, thiserror::Error)]
+pub enum Unfilled {
+    /// The file cannot be read.
+    #[error(transparent)]
+    Storage(#[from] StoreError),
+    /// Payloads and results together are too long.
+    #[error("{}", Rejection::AnswerTooLong)]
+    TooLong,
+}
+
+fn fill_all<'a>(mut records: impl Iterator<Item = &'a mut JobRecord>, storage: &dyn Storage) -> Result<(), Unfilled> {
+    let mut bytes = 0;
+    records.try_for_each(|record| {
+        fill_record(record, storage)?;
+        bytes += record.job.payload_bytes();
+        if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
+    })
 }
 
 fn fill_record(record: &mut JobRecord, storage: &dyn Storage) -> Result<(), StoreError> {

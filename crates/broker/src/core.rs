@@ -104,7 +104,8 @@ impl<S: Storage> Core<S> {
         Ok(core)
     }
 
-    /// Applies everything in `inbox`, commits once, releases the replies and answers the questions.
+    /// Applies everything in `inbox`, commits once, releases the replies and answers the questions. What it leaves in `inbox`
+    /// is for the next turn: the answers so far are many.
     ///
     /// `now` must not be before that of the last turn.
     ///
@@ -123,12 +124,15 @@ impl<S: Storage> Core<S> {
         self.engine.tick(now, &mut turn.effects);
         self.take_effects(&mut turn, outbox, None);
         // Permits go back with the messages, so the inbox counts what is not applied yet.
-        for message in inbox.drain(..) {
-            if turn.end.stop {
-                break;
-            }
+        let mut messages = inbox.drain(..);
+        while !turn.end.stop
+            && !outbox.is_full()
+            && let Some(message) = messages.next()
+        {
             self.apply(now, message, &mut turn, outbox);
         }
+        let left: Vec<Message> = messages.collect();
+        inbox.extend(left.into_iter().filter(|_| !turn.end.stop));
         turn.end.changed |= self.engine.has_changes() || !turn.adds.is_empty();
         let has_changes = self.engine.has_changes();
         match self.commit(turn.effects.durable) {
@@ -375,8 +379,7 @@ impl<S: Storage> Core<S> {
     /// After the commit: everything leaves.
     fn finish(&mut self, now: Timestamp, turn: &mut Turn, outbox: &mut Outbox) {
         let Core { storage, engine, .. } = self;
-        outbox.for_each_waiting(|out| fill_or_refuse(out, storage, engine));
-        for conn in outbox.release() {
+        for conn in outbox.release_filled(|out| fill_or_refuse(out, storage, engine)) {
             tracing::warn!(conn = conn.0, "closed: the client does not read its replies");
         }
         self.outward.release(now, &self.engine, &turn.timed);

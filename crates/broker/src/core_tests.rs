@@ -2,9 +2,11 @@
 
 use super::*;
 use crate::conn_table::Client;
-use crate::outbox::{Line, LineEnd};
+use crate::limits::TURN_ANSWER_BYTES_MAX;
+use crate::outbox::{Line, LineEnd, Weight};
 use onceover_engine::command::{Ack, Add, NewJob, Payload, Pull};
 use onceover_engine::dedup::DecisionCode;
+use onceover_engine::limits::ANSWER_BYTES_MAX;
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
 use onceover_store::{CommitFailure, SimDisk, SimStore};
@@ -55,7 +57,11 @@ impl Bench {
 
     fn received(&mut self) -> Vec<String> {
         let batches = std::iter::from_fn(|| self.end.batches.try_recv().ok());
-        batches.flatten().map(|out| text(&out)).collect()
+        let outs: Vec<Out> = batches.flatten().collect();
+        let mut written = Weight::default();
+        outs.iter().for_each(|out| written.add(out));
+        self.end.fill.written(written);
+        outs.iter().map(text).collect()
     }
 
     /// The answer to a question of the window.
@@ -84,6 +90,7 @@ fn text(out: &Out) -> String {
             Reply::Added(added) => format!("{request} added {}", added.id),
             Reply::Pulled { job: Some(job), .. } => format!("{request} pulled {}", job.record.job.id),
             Reply::Job(record) => format!("{request} job {:?} {:?}", record.job.data, record.job.result),
+            Reply::Jobs(jobs) => format!("{request} {} jobs", jobs.len()),
             Reply::Count(count) => format!("{request} count {count}"),
             Reply::Ok => format!("{request} ok"),
             other => format!("{request} {other:?}"),
@@ -257,4 +264,46 @@ fn nothing_behind_a_stop_is_done() {
     let end = bench.turn(vec![before, Message::Stop, after]).unwrap();
     assert!(end.stop);
     assert_eq!(bench.received(), ["1 added before"]);
+}
+
+#[test]
+fn a_turn_that_has_made_many_answers_leaves_the_rest_to_the_next_one() {
+    let mut bench = Bench::new(EngineConfig::default());
+    let refuse = |bytes: usize| Ask::Refuse(Box::new(Refusal { text: "x".repeat(bytes), add: None, problem: None }));
+    let long = bench.frames(vec![refuse(TURN_ANSWER_BYTES_MAX), Ask::Ping]);
+    let behind = bench.frames(vec![Ask::Ping]);
+    let mut messages = vec![long, behind];
+    bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();
+    assert_eq!((bench.received().len(), messages.len()), (2, 1));
+    bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();
+    assert_eq!((bench.received().len(), messages.len()), (1, 0));
+}
+
+#[test]
+fn lists_that_are_too_long_for_one_answer_are_refused_wherever_their_payloads_lie() {
+    let mut bench = Bench::new(EngineConfig::default());
+    let large: Payload = vec![0xc0; ANSWER_BYTES_MAX / 7].into();
+    for number in 0..8 {
+        let mut add = push(&number.to_string());
+        if let Command::Push { add, .. } = &mut add {
+            add.data = Some(Arc::clone(&large));
+        }
+        bench.ask(vec![add]);
+    }
+    let list = |limit| Command::GetJobs {
+        queue: "q".into(),
+        states: Vec::new(),
+        unknown_state: false,
+        offset: 0,
+        limit,
+        ascending: true,
+    };
+    assert!(bench.ask(vec![list(8)])[0].contains("AnswerTooLong"));
+    assert!(bench.ask(vec![list(7)])[0].ends_with("7 jobs"));
+    for number in 0..8 {
+        let id = JobId::parse(&number.to_string());
+        bench.ask(vec![pull(), Command::Ack(Ack { id, token: None, result: None, remove: false })]);
+    }
+    assert!(bench.ask(vec![list(8)])[0].contains("refused The answer is too large"), "they lie in the file now");
+    assert!(bench.ask(vec![list(7)])[0].ends_with("7 jobs"));
 }

@@ -6,8 +6,8 @@
 use crate::clock::Clock;
 use crate::core::{Core, TurnEnd};
 use crate::error::CoreFailure;
+use crate::fair::Waiting;
 use crate::inbox::{Message, Switch};
-use crate::limits::{TURN_BYTES_MAX, TURN_COMMANDS_MAX};
 use crate::outbox::Outbox;
 use crate::watch::Hints;
 use onceover_engine::time::Timestamp;
@@ -48,9 +48,9 @@ pub fn run(core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd
 fn turns(mut core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd {
     let mut clock = Clock::new();
     let mut outbox = Outbox::default();
-    let mut messages = Vec::new();
+    let (mut waiting, mut messages) = (Waiting::default(), Vec::new());
     loop {
-        if !wait(&core, &mut clock, inbox, &mut messages) {
+        if !wait(&core, &mut clock, inbox, &mut waiting, &mut messages) {
             return ThreadEnd::Stopped;
         }
         let switch = take_switch(&mut messages);
@@ -83,45 +83,28 @@ fn turns(mut core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadE
     }
 }
 
-/// Waits for something to do, then takes all that is there, up to a turn's bound. False when nobody can send any more.
-fn wait(core: &AnyCore, clock: &mut Clock, inbox: &Receiver<Message>, messages: &mut Vec<Message>) -> bool {
-    let until_due = core.next_deadline().map_or(SLEEP_MAX, |due| {
-        let left = due.since(clock.now()).0.max(0);
-        Duration::from_millis(left.unsigned_abs()).min(SLEEP_MAX)
-    });
-    match inbox.recv_timeout(until_due) {
-        Ok(message) => messages.push(message),
-        Err(RecvTimeoutError::Timeout) => return true,
-        Err(RecvTimeoutError::Disconnected) => return false,
+/// Waits for something to do, then takes what there is, up to a turn's bound. False when nobody can send any more.
+fn wait(
+    core: &AnyCore,
+    clock: &mut Clock,
+    inbox: &Receiver<Message>,
+    waiting: &mut Waiting,
+    messages: &mut Vec<Message>,
+) -> bool {
+    // What the last turn has left needs no waiting.
+    if waiting.is_empty() && messages.is_empty() {
+        let until_due = core.next_deadline().map_or(SLEEP_MAX, |due| {
+            let left = due.since(clock.now()).0.max(0);
+            Duration::from_millis(left.unsigned_abs()).min(SLEEP_MAX)
+        });
+        match inbox.recv_timeout(until_due) {
+            Ok(message) => waiting.put(message),
+            Err(RecvTimeoutError::Timeout) => return true,
+            Err(RecvTimeoutError::Disconnected) => return false,
+        }
     }
-    let (mut commands, mut bytes) = size(&messages[0]);
-    let is_switch = |messages: &[Message]| matches!(messages.last(), Some(Message::Switch(_)));
-    while commands < TURN_COMMANDS_MAX && bytes < TURN_BYTES_MAX && !is_switch(messages) {
-        let Ok(message) = inbox.try_recv() else { break };
-        let more = size(&message);
-        commands += more.0;
-        bytes += more.1;
-        messages.push(message);
-    }
+    waiting.take(inbox, messages);
     true
-}
-
-/// Commands and bytes of a message.
-fn size(message: &Message) -> (usize, usize) {
-    match message {
-        Message::Frames(frames) => (frames.frames.len(), frames.bytes),
-        Message::Connected { .. }
-        | Message::HungUp(_)
-        | Message::Disconnected(_)
-        | Message::Problem(..)
-        | Message::ProgramsFound
-        | Message::ClearLog
-        | Message::Act { .. }
-        | Message::View(_)
-        | Message::AccessChanged(_)
-        | Message::Switch(_)
-        | Message::Stop => (1, 0),
-    }
 }
 
 /// A switch is always the last of its turn.

@@ -18,6 +18,7 @@ pub mod core;
 mod core_thread;
 pub mod core_view;
 pub mod error;
+mod fair;
 pub mod figures;
 mod gate;
 mod handle;

@@ -2,10 +2,16 @@
 
 use std::time::Duration;
 
-/// Commands taken into one turn, so that a flood does not hold back the replies of its first command for long.
-pub const TURN_COMMANDS_MAX: usize = 4_096;
+/// Commands taken into one turn, so that a flood holds back nobody's replies for long: whoever comes in the middle of a turn
+/// waits for the rest of it and for the next one, some milliseconds each.
+pub const TURN_COMMANDS_MAX: usize = 1_024;
+/// A message of so few commands goes before longer ones of others.
+pub const SPARSE_COMMANDS_MAX: usize = 16;
 /// Bytes of frames taken into one turn, for the same reason.
 pub const TURN_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of answers after which a turn ends and leaves the rest of its commands to the next one. Questions are short and
+/// answers are not, so the bounds of what comes in do not bound this.
+pub const TURN_ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
 /// Bytes of frames that wait for the core; beyond it connections are not read any more (TCP backpressure).
 pub const INBOX_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of long frames (see [`LONG_FRAME_BYTES`]) that wait for the core. Apart from the others, so that short ones never
@@ -26,7 +32,7 @@ pub const UNFINISHED_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes that one connection reads of a long frame before others have their turn.
 pub const READ_ON_BYTES: usize = 512 * 1024;
 /// Frames that go to the core as one message, so that a turn can stop near its bound.
-pub const MESSAGE_FRAMES_MAX: usize = 1_024;
+pub const MESSAGE_FRAMES_MAX: usize = 256;
 /// Bytes of replies that wait for a client; beyond it the connection is closed (protocol-core.md 2.1).
 pub const UNSENT_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of replies that wait for all clients together; beyond it those with the most are closed. A payload that is also in
@@ -37,7 +43,7 @@ pub const UNSENT_TOTAL_BYTES_MAX: usize = 256 * 1024 * 1024;
 pub const UNSENT_EVENT_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Commands of one connection in progress, parked ones included; those behind wait unread. As many as one turn takes, so
 /// that a single client can fill it; bunqueue's 50 makes everything behind 50 parked pulls wait.
-pub const IN_PROGRESS_MAX: usize = TURN_COMMANDS_MAX;
+pub const IN_PROGRESS_MAX: usize = 4 * TURN_COMMANDS_MAX;
 /// Bytes of request ids that a connection may have in progress, for the same reason: a client chooses their length.
 pub const IN_PROGRESS_ID_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Connections served at the same time when nothing else is said, as far as the system's limit of open files allows.

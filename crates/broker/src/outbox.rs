@@ -6,7 +6,7 @@
 //! own ([`UNSENT_EVENT_BYTES_MAX`]), so that a subscriber that is too slow costs little and still learns of it. All
 //! clients together are bounded too ([`UNSENT_TOTAL_BYTES_MAX`]): those for whom the most waits go first.
 
-use crate::limits::{UNSENT_BYTES_MAX, UNSENT_EVENT_BYTES_MAX, UNSENT_TOTAL_BYTES_MAX};
+use crate::limits::{TURN_ANSWER_BYTES_MAX, UNSENT_BYTES_MAX, UNSENT_EVENT_BYTES_MAX, UNSENT_TOTAL_BYTES_MAX};
 use crate::weight;
 use onceover_engine::event::Event;
 use onceover_engine::names::ConnId;
@@ -135,9 +135,7 @@ impl Line {
     }
 
     /// False when the line had to be cut.
-    fn send(&self, batch: Vec<Out>) -> bool {
-        let mut weight = Weight::default();
-        batch.iter().for_each(|out| weight.add(out));
+    fn send(&self, batch: Vec<Out>, weight: Weight) -> bool {
         let Weight { bytes, event_bytes } = weight;
         self.fill.unsent_event_bytes.fetch_add(event_bytes, Ordering::Relaxed);
         let before = self.fill.unsent_bytes.fetch_add(bytes, Ordering::Relaxed);
@@ -201,6 +199,8 @@ pub struct Outbox {
     lines: FxHashMap<ConnId, Queued>,
     /// Connections with something in their batch, in the order of the first thing.
     touched: Vec<ConnId>,
+    /// Of all batches of the turn.
+    turn_bytes: usize,
     /// Unsent bytes of all lines together.
     unsent_bytes: Arc<AtomicUsize>,
 }
@@ -209,8 +209,22 @@ pub struct Outbox {
 struct Queued {
     line: Line,
     batch: Vec<Out>,
+    /// Of the batch.
+    bytes: usize,
     /// Of the batch, events.
     event_bytes: usize,
+}
+
+impl Queued {
+    fn is_cut(&self) -> bool {
+        self.line.fill.why.get().is_some()
+    }
+
+    /// Forgets the batch.
+    fn clear(&mut self) -> Vec<Out> {
+        (self.bytes, self.event_bytes) = (0, 0);
+        std::mem::take(&mut self.batch)
+    }
 }
 
 impl Outbox {
@@ -218,7 +232,7 @@ impl Outbox {
     pub fn connect(&mut self, conn: ConnId, line: Line) {
         // A line has one outbox; a second one would count what the first has counted.
         let _ = line.fill.all.set(Arc::clone(&self.unsent_bytes));
-        self.lines.insert(conn, Queued { line, batch: Vec::new(), event_bytes: 0 });
+        self.lines.insert(conn, Queued { line, batch: Vec::new(), bytes: 0, event_bytes: 0 });
     }
 
     /// A connection is gone; what waited for it is dropped.
@@ -226,13 +240,28 @@ impl Outbox {
         self.lines.remove(&conn);
     }
 
-    /// Holds `out` back for `conn` until [`Outbox::release`]. Nothing happens when the connection is gone.
+    /// Holds `out` back for `conn` until [`Outbox::release`]. Nothing happens when the connection is gone, or when it has
+    /// asked for more in one turn than may wait for it: then it is cut off at once.
     pub fn push(&mut self, conn: ConnId, out: Out) {
-        let Some(queued) = self.lines.get_mut(&conn) else { return };
+        let Some(queued) = self.lines.get_mut(&conn).filter(|queued| !queued.is_cut()) else { return };
         if queued.batch.is_empty() {
             self.touched.push(conn);
         }
+        let bytes = weight::of_out(&out);
+        if queued.bytes + bytes > UNSENT_BYTES_MAX && !queued.batch.is_empty() {
+            queued.line.fill.cut_off(Cut::Slow);
+            queued.clear();
+            return;
+        }
+        queued.bytes += bytes;
+        self.turn_bytes += bytes;
         queued.batch.push(out);
+    }
+
+    /// Whether the turn has made so many answers that the rest of its commands should wait for the next one.
+    #[must_use]
+    pub fn is_full(&self) -> bool {
+        self.turn_bytes > TURN_ANSWER_BYTES_MAX
     }
 
     /// As [`Outbox::push`], for an event. False when too many wait for this connection already: then it is not taken.
@@ -256,23 +285,28 @@ impl Outbox {
         }
     }
 
-    /// Everything that waits, to be changed in place before it leaves.
-    pub fn for_each_waiting(&mut self, mut change: impl FnMut(&mut Out)) {
-        for conn in &self.touched {
-            if let Some(queued) = self.lines.get_mut(conn) {
-                queued.batch.iter_mut().for_each(&mut change);
-            }
-        }
-    }
-
     /// Lets everything go. Returns the connections that had to be cut off because they do not read.
     pub fn release(&mut self) -> Vec<ConnId> {
+        self.release_filled(|_| {})
+    }
+
+    /// The same, with everything completed by `fill` just before it leaves: what it adds is bounded too.
+    pub fn release_filled(&mut self, mut fill: impl FnMut(&mut Out)) -> Vec<ConnId> {
         let mut cut = Vec::new();
-        for conn in self.touched.drain(..) {
+        self.turn_bytes = 0;
+        for conn in std::mem::take(&mut self.touched) {
             let Some(queued) = self.lines.get_mut(&conn) else { continue };
-            let batch = std::mem::take(&mut queued.batch);
-            queued.event_bytes = 0;
-            if !batch.is_empty() && !queued.line.send(batch) {
+            let mut batch = queued.clear();
+            let mut filled = Weight::default();
+            let fits = batch.iter_mut().enumerate().all(|(at, out)| {
+                fill(out);
+                filled.add(out);
+                at == 0 || filled.bytes <= UNSENT_BYTES_MAX
+            });
+            if !fits {
+                queued.line.fill.cut_off(Cut::Slow);
+            }
+            if queued.is_cut() || (!batch.is_empty() && !queued.line.send(batch, filled)) {
                 cut.push(conn);
             }
         }
@@ -284,7 +318,7 @@ impl Outbox {
 
     /// Cuts those off for whom the most waits, until the rest is within its bound.
     fn cut_fullest(&self, cut: &mut Vec<ConnId>) {
-        let open = self.lines.iter().filter(|(_, queued)| queued.line.fill.why.get().is_none());
+        let open = self.lines.iter().filter(|(_, queued)| !queued.is_cut());
         let mut fullest: Vec<(usize, ConnId)> =
             open.map(|(conn, queued)| (queued.line.unsent_bytes(), *conn)).collect();
         let mut waiting: usize = fullest.iter().map(|(bytes, _)| bytes).sum();
@@ -302,10 +336,10 @@ impl Outbox {
     pub fn discard(&mut self) {
         for conn in self.touched.drain(..) {
             if let Some(queued) = self.lines.get_mut(&conn) {
-                queued.batch.clear();
-                queued.event_bytes = 0;
+                queued.clear();
             }
         }
+        self.turn_bytes = 0;
     }
 
     /// Every connection writes what it has, then closes.

@@ -5,6 +5,7 @@ use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::job::{Delivery, JobLock, JobState};
+use crate::limits::DELIVERY_BYTES_MAX;
 use crate::names::{ConnId, JobKey, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Delivered, JobRecord, Reply};
@@ -47,12 +48,13 @@ impl Engine {
         }
     }
 
-    /// Delivers at most `pull.count` ready jobs.
+    /// Delivers at most `pull.count` ready jobs, fewer when their payloads are long.
     pub(crate) fn deliver(&mut self, now: Timestamp, origin: Origin, pull: &Pull, effects: &mut Effects) -> Reply {
-        let mut jobs = Vec::new();
-        while jobs.len() < pull.count as usize {
+        let (mut jobs, mut bytes) = (Vec::new(), 0);
+        while jobs.len() < pull.count as usize && bytes < DELIVERY_BYTES_MAX {
             let queue = self.queues.find(&pull.queue);
             let Some(key) = queue.and_then(|queue| queue.offer(pull.group.as_deref(), now)) else { break };
+            bytes += self.known(key).payload_bytes();
             jobs.push(self.deliver_one(now, origin, pull, key, effects));
         }
         let locked = pull.owner.is_some();

@@ -69,7 +69,7 @@ impl Engine {
             Command::GetProgress { id } => self.get_progress(now, &id)?,
             Command::GetJobs { queue, states, unknown_state, offset, limit, ascending } => {
                 let limit = if unknown_state && states.is_empty() { 0 } else { limit };
-                self.get_jobs(now, &queue, &states, offset, limit, ascending)
+                self.get_jobs(now, &queue, &states, offset, limit, ascending)?
             }
             Command::GetJobCounts { queue } => Reply::Counts(self.counts(Some(&queue))),
             Command::GetCountsPerPriority { queue } => self.counts_per_priority(queue),

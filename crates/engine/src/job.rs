@@ -282,6 +282,15 @@ pub struct JobLock {
 }
 
 impl Job {
+    /// Bytes of its payload and its result, as far as they are in memory.
+    pub fn payload_bytes(&self) -> usize {
+        let bytes = |blob: &Blob| match blob {
+            Blob::Here(bytes) => bytes.len(),
+            Blob::Absent | Blob::OnDisk => 0,
+        };
+        bytes(&self.data) + bytes(&self.result)
+    }
+
     /// The state as clients see it.
     pub fn state_name(&self, now: Timestamp) -> StateName {
         match self.state {

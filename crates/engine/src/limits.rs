@@ -26,6 +26,13 @@ pub const FREED_KEYS_MAX: usize = 1_000;
 pub const RELEASED_KEYS_MAX: usize = 10_000;
 /// Completed and removed ids that still satisfy a later `dependsOn`.
 pub const COMPLETED_IDS_MAX: usize = 50_000;
+/// Jobs or keys in one answer; a client pages through more with `offset` and `limit`, by 1,000 as the clients do. Everything
+/// waits while they are gathered, a few milliseconds.
+pub const ANSWER_RECORDS_MAX: usize = 10_000;
+/// Bytes of payloads and results in one answer: the clients read no frame that is longer than 64 MiB.
+pub const ANSWER_BYTES_MAX: usize = 60 * 1024 * 1024;
+/// Bytes of payloads handed out with one PULLB, after which it brings fewer jobs than it asked for; one job always fits.
+pub const DELIVERY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Jobs looked at by one page of the window before it says how far it got: two milliseconds, for which everything waits.
 pub const PAGE_SCAN_MAX: usize = 10_000;
 /// Generations reserved in one write, so that a number is never given out twice, not even after a crash.

@@ -3,6 +3,7 @@
 use crate::command::{ListState, StateName};
 use crate::engine::Engine;
 use crate::job::{Blob, Job, JobState};
+use crate::limits::{ANSWER_BYTES_MAX, ANSWER_RECORDS_MAX};
 use crate::list::PAGE_ORDER;
 use crate::names::{JobId, JobKey};
 use crate::queue::Queue;
@@ -59,7 +60,8 @@ impl Engine {
         Ok(Reply::Progress { progress: job.progress, message })
     }
 
-    /// Sorted by `createdAt`, ties by insertion; the slice `[offset, offset + limit)`.
+    /// Sorted by `createdAt`, ties by insertion; the slice `[offset, offset + limit)`. It is refused when it is too long: fewer
+    /// than were asked for would read as the end of the list.
     pub(crate) fn get_jobs(
         &self,
         now: Timestamp,
@@ -68,17 +70,26 @@ impl Engine {
         offset: usize,
         limit: usize,
         ascending: bool,
-    ) -> Reply {
-        let Some(queue) = self.queues.find(name) else { return Reply::Jobs(Vec::new()) };
+    ) -> Result<Reply, Rejection> {
+        let Some(queue) = self.queues.find(name) else { return Ok(Reply::Jobs(Vec::new())) };
         let lists = lists_of(queue, states);
         let total: usize = lists.iter().map(|list| list.len()).sum();
         let start = offset.min(total);
         let end = start.saturating_add(limit).min(total);
+        if end - start > ANSWER_RECORDS_MAX {
+            return Err(Rejection::AnswerTooLong);
+        }
         let mut found = if ascending { merged(&lists, start..end) } else { merged(&lists, total - end..total - start) };
         if !ascending {
             found.reverse();
         }
-        Reply::Jobs(found.into_iter().map(|(_, key)| self.record(self.known(key), now)).collect())
+        let mut bytes = 0;
+        let records = found.into_iter().map(|(_, key)| {
+            let job = self.known(key);
+            bytes += job.payload_bytes();
+            if bytes > ANSWER_BYTES_MAX { Err(Rejection::AnswerTooLong) } else { Ok(self.record(job, now)) }
+        });
+        Ok(Reply::Jobs(records.collect::<Result<_, _>>()?))
     }
 
     pub(crate) fn counts_per_priority(&self, name: Arc<str>) -> Reply {
@@ -107,14 +118,15 @@ impl Engine {
         Reply::KeyOwner(entry.map(|entry| entry.owner_id.clone()))
     }
 
-    /// In order of registration.
+    /// In order of registration. `total` tells that there are more.
     pub(crate) fn list_keys(&self, now: Timestamp, name: Option<&str>, offset: usize, limit: usize) -> Reply {
         let list = match name {
             Some(name) => self.queues.find(name).map(|queue| &queue.keys),
             None => Some(self.keys.in_order()),
         };
         let total = list.map_or(0, |list| list.len() as u64);
-        let page = list.into_iter().flat_map(|list| list.slice(offset..offset.saturating_add(limit)));
+        let end = offset.saturating_add(limit.min(ANSWER_RECORDS_MAX));
+        let page = list.into_iter().flat_map(|list| list.slice(offset..end));
         let entries = page.map(|entry| self.keys.get(*entry).expect("a listed key is held"));
         let keys = entries.map(|entry| KeyRecord {
             queue: self.queues.get(entry.queue).name.clone(),

@@ -1,6 +1,6 @@
 //! Every refusal a client must expect. `Display` is the exact text that clients test (protocol-core.md 3.4 and 5 to 9).
 
-use crate::limits::{GROUP_PRIORITY_MAX, PRIORITY_MAX};
+use crate::limits::{ANSWER_BYTES_MAX, ANSWER_RECORDS_MAX, GROUP_PRIORITY_MAX, PRIORITY_MAX};
 use crate::names::JobId;
 use crate::schedule;
 use std::fmt;
@@ -61,6 +61,8 @@ pub enum Rejection {
     CannotCancel,
     /// No such worker.
     WorkerNotFound,
+    /// A list of jobs that is too long for one answer.
+    AnswerTooLong,
     /// A connection parked more requests than it may.
     TooManyParked(usize),
     /// Workers of one queue ask for more kinds of limits per group than are kept apart.
@@ -109,6 +111,11 @@ impl fmt::Display for Rejection {
             Rejection::NotInDlq => out.write_str("Failed job not in DLQ"),
             Rejection::NotDelayed => out.write_str("Job not found or not delayed"),
             Rejection::CannotCancel => out.write_str("Job not found or cannot be cancelled"),
+            Rejection::AnswerTooLong => write!(
+                out,
+                "The answer is too large: at most {ANSWER_RECORDS_MAX} jobs and {} MB; ask for fewer with limit and offset",
+                ANSWER_BYTES_MAX >> 20
+            ),
             Rejection::WorkerNotFound => out.write_str("Worker not found"),
             Rejection::TooManyParked(most) => write!(out, "Too many parked requests (max {most} per connection)"),
             Rejection::TooManyGroupLimits(most) => {

@@ -267,3 +267,16 @@ fn a_job_that_has_expired_when_it_is_added_reaches_no_worker() {
     assert!(bench.late.is_empty());
     assert_eq!((bench.pull(json!({})).0, bench.state("a")), (String::new(), "unknown".to_owned()));
 }
+
+#[test]
+fn a_pull_of_many_long_payloads_brings_fewer_and_the_others_stay() {
+    let mut bench = Bench::new();
+    let data = "x".repeat(1024 * 1024);
+    for _ in 0..20 {
+        bench.push(json!({"data": data}));
+    }
+    let brought = |bench: &mut Bench| {
+        bench.ok(&json!({"cmd": "PULLB", "queue": "q", "count": 20}))["jobs"].as_array().expect("a list").len()
+    };
+    assert_eq!((brought(&mut bench), brought(&mut bench), brought(&mut bench)), (16, 4, 0));
+}

@@ -202,3 +202,18 @@ fn keys_are_looked_up_listed_and_removed() {
     let data = page(&mut bench, json!({}));
     assert_eq!((names(&data), &data["total"]), (vec!["r/k1".to_owned()], &json!(1)));
 }
+
+#[test]
+fn a_list_that_is_too_long_is_refused_and_its_pages_are_not() {
+    let mut bench = Bench::new();
+    let jobs: Vec<Json> = (0..5_000).map(|_| json!({"delay": 1_000})).collect();
+    for _ in 0..2 {
+        bench.ok(&json!({"cmd": "PUSHB", "queue": "q", "jobs": jobs}));
+    }
+    let all = json!({"limit": 1_000_000_000});
+    assert_eq!(listed(&mut bench, all.clone()).len(), 10_000);
+    bench.push(json!({}));
+    let text = "The answer is too large: at most 10000 jobs and 60 MB; ask for fewer with limit and offset";
+    assert_eq!(bench.refusal(&crate::bench::merged(json!({"cmd": "GetJobs", "queue": "q"}), all)), text);
+    assert_eq!(listed(&mut bench, json!({"limit": 1_000, "offset": 10_000})).len(), 1);
+}

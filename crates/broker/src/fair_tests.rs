@@ -1,0 +1,97 @@
+//! Who comes first, and what never changes its order.
+
+use super::*;
+use crate::inbox::{Ask, Frame, Frames};
+use std::sync::mpsc;
+use std::time::Instant;
+
+/// A message of `count` commands; `number` is told apart by its first request.
+fn frames(conn: u64, number: u64, count: usize) -> Message {
+    let frame = |at: usize| Frame { request: number * 10_000 + at as u64, cmd: None, ask: Ask::Ping };
+    let frames = (0..count).map(frame).collect();
+    Message::Frames(Frames { conn: ConnId(conn), frames, bytes: 1, read_at: Instant::now(), last: false, permit: None })
+}
+
+fn name(message: &Message) -> String {
+    match message {
+        Message::Frames(frames) => format!("{}.{}", frames.conn.0, frames.frames[0].request / 10_000),
+        Message::HungUp(conn) => format!("{} hung up", conn.0),
+        Message::Disconnected(conn) => format!("{} gone", conn.0),
+        Message::ClearLog => "window".to_owned(),
+        Message::Stop => "stop".to_owned(),
+        _ => "other".to_owned(),
+    }
+}
+
+/// What the turns take, one list each.
+fn turns(waiting: &mut Waiting, messages: Vec<Message>) -> Vec<Vec<String>> {
+    let (sender, inbox) = mpsc::channel();
+    messages.into_iter().for_each(|message| sender.send(message).expect("the inbox is open"));
+    let mut turns = Vec::new();
+    loop {
+        let mut taken = Vec::new();
+        waiting.take(&inbox, &mut taken);
+        if taken.is_empty() {
+            return turns;
+        }
+        turns.push(taken.iter().map(name).collect());
+    }
+}
+
+#[test]
+fn what_fits_into_one_turn_is_taken_at_once() {
+    let messages = vec![frames(1, 0, 2), frames(2, 0, 2), frames(1, 1, 2), Message::Disconnected(ConnId(1))];
+    let mut waiting = Waiting::default();
+    assert_eq!(turns(&mut waiting, messages), [["1.0", "2.0", "1.1", "1 gone"]]);
+    assert!(waiting.is_empty());
+}
+
+#[test]
+fn who_asks_for_little_goes_before_those_who_ask_for_much() {
+    let half = TURN_COMMANDS_MAX / 2;
+    let flood = (0..3).flat_map(|number| [frames(1, number, half), frames(2, number, half)]);
+    let messages = flood.chain([frames(3, 0, 1), Message::ClearLog]).collect();
+    let taken = turns(&mut Waiting::default(), messages);
+    assert_eq!(taken[0], ["3.0", "window", "1.0", "2.0"]);
+    assert_eq!(taken[1..], [["1.1", "2.1"], ["1.2", "2.2"]]);
+}
+
+#[test]
+fn many_short_messages_of_one_connection_are_no_way_around_the_others() {
+    let flood = (0..2 * TURN_COMMANDS_MAX as u64).map(|number| frames(1, number, 1));
+    let taken = turns(&mut Waiting::default(), flood.chain([frames(2, 0, 1), frames(2, 1, 1)]).collect());
+    assert_eq!((taken[0][0].as_str(), taken[0][1].as_str()), ("1.0", "2.0"));
+    assert!(taken[0].contains(&"2.1".to_owned()), "it takes turns with the flood");
+    let of_one = taken.iter().flatten().filter(|name| name.starts_with("1."));
+    let expected = (0..2 * TURN_COMMANDS_MAX).map(|number| format!("1.{number}"));
+    assert!(of_one.cloned().eq(expected), "its own order changed");
+}
+
+#[test]
+fn the_end_of_a_connection_comes_behind_what_it_asked() {
+    let messages = vec![
+        frames(1, 0, TURN_COMMANDS_MAX),
+        frames(2, 0, 100),
+        frames(2, 1, 1),
+        Message::HungUp(ConnId(2)),
+        Message::Disconnected(ConnId(2)),
+    ];
+    let taken = turns(&mut Waiting::default(), messages).concat();
+    let own: Vec<_> = taken.iter().filter(|name| name.starts_with('2')).collect();
+    assert_eq!(own, ["2.0", "2.1", "2 hung up", "2 gone"]);
+}
+
+#[test]
+fn a_stop_comes_behind_everything_that_arrived_before_it_and_nothing_behind_it() {
+    let messages = vec![frames(1, 0, TURN_COMMANDS_MAX), frames(1, 1, 100), Message::Stop, frames(2, 0, 1)];
+    let mut waiting = Waiting::default();
+    let (sender, inbox) = mpsc::channel();
+    messages.into_iter().for_each(|message| sender.send(message).expect("the inbox is open"));
+    let mut taken = Vec::new();
+    while !taken.contains(&"stop".to_owned()) {
+        let mut turn = Vec::new();
+        waiting.take(&inbox, &mut turn);
+        taken.extend(turn.iter().map(name));
+    }
+    assert_eq!(taken, ["1.0", "1.1", "stop"]);
+}
