@@ -7,6 +7,7 @@
 
 use crate::activity::{Activity, AddSource, LoggedAdd, RefusedEntry};
 use crate::blobs::{fill_or_refuse, fill_reply};
+use crate::bulk::Bulks;
 use crate::clock::Jump;
 use crate::conn_table::{ConnTable, FrameTally};
 use crate::core_view::CoreView;
@@ -43,6 +44,7 @@ pub struct Core<S: Storage> {
     notices: Notices,
     conns: ConnTable,
     subscribers: Subscribers,
+    bulks: Bulks,
     pub(crate) outward: Outward,
     /// Actions of the window that wait for their answer.
     calls: HashMap<u64, oneshot::Sender<Result<Reply, BrokerDown>>>,
@@ -92,6 +94,7 @@ impl<S: Storage> Core<S> {
             notices: Notices::default(),
             conns: ConnTable::default(),
             subscribers: Subscribers::default(),
+            bulks: Bulks::default(),
             outward: Outward::default(),
             calls: HashMap::new(),
             calls_ever: 0,
@@ -224,6 +227,7 @@ impl<S: Storage> Core<S> {
                 outbox.disconnect(conn);
                 self.subscribers.unsubscribe(conn);
                 if self.conns.disconnect(conn) {
+                    self.bulks.forget(conn);
                     self.engine.disconnect(now, conn, &mut turn.effects);
                     self.take_effects(turn, outbox, None);
                     turn.end.changed = true;
@@ -288,6 +292,11 @@ impl<S: Storage> Core<S> {
                     self.subscribers.unsubscribe(conn);
                     self.conns.subscribe(conn, None);
                     outbox.push(conn, Out::Reply { request, reply: Reply::Ok });
+                }
+                Ask::Part(part) => {
+                    tally.adds += u64::from(part.last);
+                    self.bulks.take(now, (conn, request), *part, &mut self.engine, &mut turn.effects);
+                    self.take_effects(turn, outbox, Some(read_at));
                 }
                 Ask::Engine(mut command) => {
                     mark_replay(&mut command, &client);
@@ -404,6 +413,7 @@ impl<S: Storage> Core<S> {
         self.notices.failed(now, error);
         tracing::error!(%error, commands = turn.asked.len(), "a commit failed; the queues are read back from the file");
         outbox.discard();
+        self.bulks.clear();
         self.outward.discard();
         let text: Arc<str> = format!("Storage error: {error}").into();
         for (conn, request) in turn.asked.drain(..) {

@@ -4,7 +4,7 @@
 //! that ask for much. A short message of a connection that has nothing else waiting goes first, as the window's questions
 //! do; the others take turns, one message each. A stop and other data come after everything that arrived before them.
 
-use crate::inbox::Message;
+use crate::inbox::{Ask, Frame, Message};
 use crate::limits::{SPARSE_COMMANDS_MAX, TURN_BYTES_MAX, TURN_COMMANDS_MAX};
 use onceover_engine::names::ConnId;
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -107,7 +107,10 @@ fn sender(message: &Message) -> Option<ConnId> {
 /// Commands and bytes of a message. The end of a connection may have to put back as many requests as it may have parked.
 fn size(message: &Message) -> (usize, usize) {
     match message {
-        Message::Frames(frames) => (frames.frames.len(), frames.bytes),
+        Message::Frames(frames) => match &frames.frames[..] {
+            [Frame { ask: Ask::Part(part), .. }] => (part.adds.len(), frames.bytes),
+            all => (all.len(), frames.bytes),
+        },
         Message::HungUp(_) => (TURN_COMMANDS_MAX / 8, 0),
         Message::Connected { .. }
         | Message::Disconnected(_)

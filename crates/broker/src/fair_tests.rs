@@ -1,7 +1,7 @@
 //! Who comes first, and what never changes its order.
 
 use super::*;
-use crate::inbox::{Ask, Frame, Frames};
+use crate::inbox::Frames;
 use std::sync::mpsc;
 use std::time::Instant;
 

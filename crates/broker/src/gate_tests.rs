@@ -26,7 +26,7 @@ fn outcome(gate: &mut Gate, payload: &[u8]) -> (String, Option<&'static str>) {
         Ask::Subscribe(queue) => (format!("subscribe {queue}"), None),
         Ask::Unsubscribe => ("unsubscribe".to_owned(), None),
         Ask::Monitor(question) => (format!("{question:?}"), None),
-        Ask::Engine(_) => ("engine".to_owned(), None),
+        Ask::Engine(_) | Ask::Part(_) => ("engine".to_owned(), None),
         Ask::Refuse(refusal) => (refusal.text.clone(), refusal.problem.map(|problem| problem.label)),
     }
 }

@@ -5,6 +5,7 @@
 //! frames have room of their own and are decoded one at a time; nobody waits for them but who sends them. Calls of the window are few and not counted.
 
 use crate::access::Access;
+use crate::bulk::Part;
 use crate::conn_table::Client;
 use crate::core::Core;
 use crate::core_view::CoreView;
@@ -111,6 +112,8 @@ pub enum Ask {
     Unsubscribe,
     /// For the engine.
     Engine(Box<Command>),
+    /// Some adds of a batch; the others come as parts of the same request.
+    Part(Box<Part>),
     /// Figures of the broker.
     Monitor(Box<Monitor>),
     /// Nothing: it is answered with an error.

@@ -10,6 +10,7 @@ pub mod activity;
 mod asked;
 mod blobs;
 mod broker;
+pub mod bulk;
 pub mod clock;
 pub mod config;
 pub mod conn_table;

@@ -8,7 +8,7 @@ pub const TURN_COMMANDS_MAX: usize = 1_024;
 /// A message of so few commands goes before longer ones of others.
 pub const SPARSE_COMMANDS_MAX: usize = 16;
 /// Bytes of frames taken into one turn, for the same reason.
-pub const TURN_BYTES_MAX: usize = 8 * 1024 * 1024;
+pub const TURN_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of answers after which a turn ends and leaves the rest of its commands to the next one. Questions are short and
 /// answers are not, so the bounds of what comes in do not bound this.
 pub const TURN_ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -31,6 +31,12 @@ pub const UNFINISHED_STEP_BYTES: usize = 1024 * 1024;
 pub const UNFINISHED_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes that one connection reads of a long frame before others have their turn.
 pub const READ_ON_BYTES: usize = 512 * 1024;
+/// Jobs of a long batch that are taken at a time; others have their turns in between.
+pub const PART_JOBS_MAX: usize = 500;
+/// Bytes of payloads after which such a part ends.
+pub const PART_BYTES_MAX: usize = 1024 * 1024;
+/// Bytes of frames that go to the core as one message, after which it ends, for the same reason as their number.
+pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 /// Frames that go to the core as one message, so that a turn can stop near its bound.
 pub const MESSAGE_FRAMES_MAX: usize = 256;
 /// Bytes of replies that wait for a client; beyond it the connection is closed (protocol-core.md 2.1).

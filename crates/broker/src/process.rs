@@ -6,7 +6,9 @@
 use crate::conn_table::{Client, Process};
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Instant;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::sleep;
 
 /// A client whose program is wanted.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub fn channel() -> (UnboundedSender<Wanted>, UnboundedReceiver<Wanted>) {
 }
 
 /// Looks for the programs of all clients that come, off the hot path and never twice at the same time. `found` is called
-/// after each look.
+/// after each look. A look reads much of `/proc`, so clients that come and go all the time are looked for a tenth of it.
 pub async fn find_all(mut wanted: UnboundedReceiver<Wanted>, found: impl Fn()) {
     let mut finder = Finder::default();
     while let Some(first) = wanted.recv().await {
@@ -32,6 +34,7 @@ pub async fn find_all(mut wanted: UnboundedReceiver<Wanted>, found: impl Fn()) {
         while let Ok(next) = wanted.try_recv() {
             batch.push(next);
         }
+        let began = Instant::now();
         let look = tokio::task::spawn_blocking(move || {
             finder.find(&batch);
             finder
@@ -39,6 +42,7 @@ pub async fn find_all(mut wanted: UnboundedReceiver<Wanted>, found: impl Fn()) {
         let Ok(back) = look.await else { return };
         finder = back;
         found();
+        sleep(began.elapsed() * 9).await;
     }
 }
 

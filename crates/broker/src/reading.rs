@@ -4,12 +4,13 @@
 //! long frames come out of a common budget, long frames are decoded elsewhere, one of them at a time in the whole broker.
 
 use crate::asked::Asked;
+use crate::bulk::parts;
 use crate::connection::Session;
 use crate::gate::Gate;
-use crate::inbox::{CoreGone, Frame, Frames, Inbox, Message};
+use crate::inbox::{Ask, CoreGone, Frame, Frames, Inbox, Message};
 use crate::limits::{
-    INBOX_BYTES_MAX, LONG_FRAME_BYTES, MESSAGE_FRAMES_MAX, PROBLEM_FRAME_BYTES_MAX, READ_BYTES, READ_ON_BYTES,
-    SHORT_BATCH_JOBS_MAX,
+    INBOX_BYTES_MAX, LONG_FRAME_BYTES, MESSAGE_BYTES_MAX, MESSAGE_FRAMES_MAX, PROBLEM_FRAME_BYTES_MAX, READ_BYTES,
+    READ_ON_BYTES, SHORT_BATCH_JOBS_MAX,
 };
 use crate::outbox::Fill;
 use crate::unfinished::Share;
@@ -148,7 +149,7 @@ impl Forward<'_> {
     async fn collect(&mut self, decoder: &mut FrameDecoder, room: &mut Option<OwnedSemaphorePermit>) -> Batch {
         let (mut frames, mut bytes) = (Vec::new(), 0);
         let then = loop {
-            if frames.len() == MESSAGE_FRAMES_MAX || self.asked.is_full() {
+            if frames.len() == MESSAGE_FRAMES_MAX || bytes > MESSAGE_BYTES_MAX || self.asked.is_full() {
                 break Then::GoOn;
             }
             if let Some(payload) = decoder.take_longer_than(LONG_FRAME_BYTES) {
@@ -204,10 +205,16 @@ impl Forward<'_> {
         };
         share.give_back();
         let bytes = weight_of(&decoded, payload_bytes);
-        let permit = Some(inbox.room_for_long(bytes).await);
+        let mut room = inbox.room_for_long(bytes).await;
         drop(turn);
-        let frames = vec![self.admit(decoded, &start)];
-        self.send(Frames { conn: self.session.client.conn, frames, bytes, read_at, last: false, permit })
+        let frames = in_parts(self.admit(decoded, &start));
+        let each = bytes.div_ceil(frames.len());
+        for frame in frames {
+            let permit = room.split(each.min(room.num_permits()));
+            let conn = self.session.client.conn;
+            self.send(Frames { conn, frames: vec![frame], bytes: each, read_at, last: false, permit })?;
+        }
+        Ok(())
     }
 
     fn admit(&mut self, decoded: Decoded, payload: &[u8]) -> Frame {
@@ -218,6 +225,19 @@ impl Forward<'_> {
 
     fn send(&self, frames: Frames) -> Result<(), CoreGone> {
         self.session.inbox.send(Message::Frames(frames))
+    }
+}
+
+/// The frame itself, or the parts of the long batch that it holds.
+fn in_parts(frame: Frame) -> Vec<Frame> {
+    let Frame { request, cmd, ask } = frame;
+    let Ask::Engine(command) = ask else { return vec![Frame { request, cmd, ask }] };
+    match parts(*command) {
+        Err(command) => vec![Frame { request, cmd, ask: Ask::Engine(Box::new(command)) }],
+        Ok(parts) => {
+            let part = |part| Frame { request, cmd: cmd.clone(), ask: Ask::Part(Box::new(part)) };
+            parts.into_iter().map(part).collect()
+        }
     }
 }
 

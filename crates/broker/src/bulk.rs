@@ -1,0 +1,131 @@
+//! A long batch of adds, taken in parts so that others have their turns in between.
+//!
+//! Allowed because a batch is admitted one by one and what came before a refusal stays (protocol-core.md 6.4). Its answer
+//! is one: the ids of all parts, or the first refusal, after which the rest is not tried.
+
+use crate::limits::{PART_BYTES_MAX, PART_JOBS_MAX};
+use onceover_engine::Engine;
+use onceover_engine::command::{Add, Command};
+use onceover_engine::effects::{Effects, Output};
+use onceover_engine::names::{ConnId, Origin};
+use onceover_engine::reply::{Added, Reply};
+use onceover_engine::time::Timestamp;
+use std::collections::HashMap;
+
+/// A part of a batch.
+pub struct Part {
+    /// In order.
+    pub adds: Vec<Add>,
+    /// No other part follows.
+    pub last: bool,
+}
+
+/// The parts of a batch, one when it is short. A batch with dependencies stays whole: they are checked before anything of
+/// it is stored, and may name each other.
+pub fn parts(command: Command) -> Result<Vec<Part>, Command> {
+    let Command::PushBulk { adds } = command else { return Err(command) };
+    let depends = |add: &Add| add.spec.rare.as_ref().is_some_and(|rare| !rare.depends_on.is_empty());
+    if adds.len() <= PART_JOBS_MAX && bytes_of(&adds) <= PART_BYTES_MAX || adds.iter().any(depends) {
+        return Err(Command::PushBulk { adds });
+    }
+    let (mut parts, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
+    for add in adds {
+        bytes += bytes_of(std::slice::from_ref(&add));
+        part.push(add);
+        if part.len() == PART_JOBS_MAX || bytes > PART_BYTES_MAX {
+            parts.push(Part { adds: std::mem::take(&mut part), last: false });
+            bytes = 0;
+        }
+    }
+    if !part.is_empty() {
+        parts.push(Part { adds: part, last: false });
+    }
+    if let Some(last) = parts.last_mut() {
+        last.last = true;
+    }
+    Ok(parts)
+}
+
+fn bytes_of(adds: &[Add]) -> usize {
+    adds.iter().map(|add| add.data.as_ref().map_or(0, |data| data.len())).sum()
+}
+
+/// Batches of which parts are still to come.
+#[derive(Default)]
+pub struct Bulks {
+    begun: HashMap<(ConnId, u64), Begun>,
+}
+
+enum Begun {
+    Admitted(Vec<Added>),
+    Refused,
+}
+
+impl Bulks {
+    /// Has the engine admit a part. The outputs get the answer to the whole batch once it is known.
+    pub fn take(
+        &mut self,
+        now: Timestamp,
+        (conn, request): (ConnId, u64),
+        Part { adds, last }: Part,
+        engine: &mut Engine,
+        effects: &mut Effects,
+    ) {
+        if self.goes_on(conn, request, last) {
+            engine.handle(now, Origin::Client { conn, request }, Command::PushBulk { adds }, effects);
+            self.answered(conn, request, last, &mut effects.outputs);
+        }
+    }
+
+    /// Whether the next part of a batch should still be tried.
+    fn goes_on(&mut self, conn: ConnId, request: u64, last: bool) -> bool {
+        let refused = matches!(self.begun.get(&(conn, request)), Some(Begun::Refused));
+        if refused && last {
+            self.begun.remove(&(conn, request));
+        }
+        !refused
+    }
+
+    /// Takes the answer to a part out of `outputs`, and puts the answer to the whole there once it is known.
+    fn answered(&mut self, conn: ConnId, request: u64, last: bool, outputs: &mut Vec<Output>) {
+        let origin = Origin::Client { conn, request };
+        let is_answer = |output: &Output| matches!(output, Output::Reply { to, .. } if *to == origin);
+        let Some(at) = outputs.iter().rposition(is_answer) else { return };
+        let Output::Reply { reply: Reply::AddedBulk(added), .. } = &mut outputs[at] else {
+            // A refusal is the answer.
+            let before = if last {
+                self.begun.remove(&(conn, request))
+            } else {
+                self.begun.insert((conn, request), Begun::Refused)
+            };
+            drop(before);
+            return;
+        };
+        let added = std::mem::take(added);
+        let mut all = match self.begun.remove(&(conn, request)) {
+            Some(Begun::Admitted(before)) => before,
+            Some(Begun::Refused) | None => Vec::new(),
+        };
+        all.extend(added);
+        if last {
+            outputs[at] = Output::Reply { to: origin, reply: Reply::AddedBulk(all) };
+        } else {
+            outputs.remove(at);
+            self.begun.insert((conn, request), Begun::Admitted(all));
+        }
+    }
+
+    /// The connection is gone.
+    pub fn forget(&mut self, conn: ConnId) {
+        self.begun.retain(|(of, _), _| *of != conn);
+    }
+
+    /// All connections are gone.
+    pub fn clear(&mut self) {
+        self.begun.clear();
+    }
+}
+
+#[cfg(test)]
+#[path = "bulk_tests.rs"]
+mod bulk_tests;

@@ -1,0 +1,89 @@
+//! A batch in parts is answered as a whole.
+
+use super::*;
+use onceover_engine::command::NewJob;
+use onceover_engine::names::JobId;
+use onceover_engine::rejection::Rejection;
+
+const CONN: ConnId = ConnId(1);
+const ORIGIN: Origin = Origin::Client { conn: CONN, request: 7 };
+
+fn batch(count: usize, bytes: usize) -> Command {
+    let add = Add { data: Some(vec![0; bytes].into()), ..Add::new(NewJob::new("q", "n")) };
+    Command::PushBulk { adds: vec![add; count] }
+}
+
+fn sizes(command: Command) -> Option<Vec<(usize, bool)>> {
+    parts(command).ok().map(|parts| parts.iter().map(|part| (part.adds.len(), part.last)).collect())
+}
+
+#[test]
+fn long_batches_are_cut_by_jobs_and_by_bytes_and_short_ones_stay_whole() {
+    assert_eq!(sizes(batch(PART_JOBS_MAX, 10)), None);
+    assert_eq!(sizes(batch(0, 0)), None);
+    assert_eq!(sizes(batch(PART_JOBS_MAX + 1, 10)), Some(vec![(PART_JOBS_MAX, false), (1, true)]));
+    assert_eq!(sizes(batch(2 * PART_JOBS_MAX, 10)), Some(vec![(PART_JOBS_MAX, false), (PART_JOBS_MAX, true)]));
+    assert_eq!(sizes(batch(3, PART_BYTES_MAX)), Some(vec![(2, false), (1, true)]));
+}
+
+#[test]
+fn a_batch_with_dependencies_stays_whole() {
+    let Command::PushBulk { mut adds } = batch(PART_JOBS_MAX + 1, 10) else { panic!("another command") };
+    let mut spec = NewJob::new("q", "n");
+    spec.rare.get_or_insert_default().depends_on = vec![JobId::parse("later")];
+    adds[0] = Add::new(spec);
+    assert!(parts(Command::PushBulk { adds }).is_err());
+    assert!(parts(Command::Count { queue: "q".into() }).is_err());
+}
+
+fn answer(reply: Reply) -> Vec<Output> {
+    let other = Output::Reply { to: Origin::Client { conn: CONN, request: 8 }, reply: Reply::Ok };
+    vec![Output::Reply { to: ORIGIN, reply }, other]
+}
+
+fn added(ids: &[&str]) -> Reply {
+    let one = |id: &&str| Added { id: JobId::parse(id), duplicate: None, replaced: None };
+    Reply::AddedBulk(ids.iter().map(one).collect())
+}
+
+/// The answer to the batch, if there is one now.
+fn after(bulks: &mut Bulks, reply: Reply, last: bool) -> Option<String> {
+    let mut outputs = answer(reply);
+    bulks.answered(CONN, 7, last, &mut outputs);
+    assert!(matches!(outputs.last(), Some(Output::Reply { reply: Reply::Ok, .. })), "another answer was taken");
+    outputs.into_iter().find_map(|output| match output {
+        Output::Reply { to, reply } if to == ORIGIN => Some(format!("{reply:?}")),
+        _ => None,
+    })
+}
+
+#[test]
+fn the_ids_of_all_parts_are_one_answer() {
+    let mut bulks = Bulks::default();
+    assert_eq!(after(&mut bulks, added(&["a", "b"]), false), None);
+    assert_eq!(after(&mut bulks, added(&["c"]), true), Some(format!("{:?}", added(&["a", "b", "c"]))));
+    assert!(bulks.begun.is_empty());
+}
+
+#[test]
+fn a_refusal_is_the_answer_and_the_rest_is_not_tried() {
+    let mut bulks = Bulks::default();
+    let refused = Reply::Rejected(Rejection::DuplicateExtended);
+    assert_eq!(after(&mut bulks, added(&["a"]), false), None);
+    assert_eq!(after(&mut bulks, refused.clone(), false), Some(format!("{refused:?}")));
+    assert!(!bulks.goes_on(CONN, 7, false) && bulks.goes_on(CONN, 8, false));
+    assert!(!bulks.goes_on(CONN, 7, true));
+    assert!(bulks.begun.is_empty());
+    assert_eq!(after(&mut bulks, refused.clone(), true), Some(format!("{refused:?}")));
+    assert!(bulks.begun.is_empty());
+}
+
+#[test]
+fn what_a_connection_has_begun_goes_with_it() {
+    let mut bulks = Bulks::default();
+    after(&mut bulks, added(&["a"]), false);
+    bulks.forget(ConnId(2));
+    assert_eq!(bulks.begun.len(), 1);
+    bulks.forget(CONN);
+    assert!(bulks.begun.is_empty());
+}
