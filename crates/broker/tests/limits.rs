@@ -6,7 +6,7 @@ mod kit;
 
 use kit::{Client, connect, problem, problems, start, start_with};
 use onceover_broker::config::RateLimit;
-use onceover_broker::limits::{PROBLEMS_MAX, PROBLEMS_OF_ONE_MAX};
+use onceover_broker::limits::{PART_JOBS_MAX, PROBLEMS_MAX, PROBLEMS_OF_ONE_MAX};
 use onceover_store::SimDisk;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -140,4 +140,34 @@ fn a_subscriber_that_never_reads_costs_a_bounded_amount_and_nobody_waits_for_it(
         "{last}"
     );
     assert_eq!(slow.read(), None, "so that its client connects and subscribes again");
+}
+
+#[test]
+fn a_long_batch_is_answered_as_one_and_others_come_in_between() {
+    let broker = start(&SimDisk::default(), &[]);
+    let mut client = connect(&broker);
+    let jobs: Vec<Value> =
+        (0..3 * PART_JOBS_MAX).map(|at| json!({"data": "x".repeat(50), "customId": at.to_string()})).collect();
+    client.send("PUSHB", json!({"queue": "q", "jobs": jobs}));
+    client.send("Count", json!({"queue": "q"}));
+    let answer = client.read().unwrap();
+    let ids: Vec<_> = answer["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
+    assert!(ids.iter().cloned().eq((0..3 * PART_JOBS_MAX).map(|at| at.to_string())));
+    assert_eq!(client.read().unwrap()["count"], 3 * PART_JOBS_MAX, "what came behind it saw all of it");
+}
+
+#[test]
+fn a_refusal_in_a_long_batch_is_its_answer_and_what_came_before_stays() {
+    let broker = start(&SimDisk::default(), &[]);
+    let mut client = connect(&broker);
+    let key = json!({"uniqueKey": "k", "dedup": {"ttl": 60_000, "extend": true}});
+    let mut first = key.clone();
+    first.as_object_mut().unwrap().extend([("queue".to_owned(), json!("q")), ("data".to_owned(), json!({}))]);
+    assert_eq!(client.call("PUSH", first)["ok"], true);
+    assert_ne!(client.call("PULL", json!({"queue": "q"}))["job"], Value::Null);
+    let mut jobs = vec![json!({"data": "x".repeat(100)}); 3 * PART_JOBS_MAX];
+    jobs[PART_JOBS_MAX + 10].as_object_mut().unwrap().extend(key.as_object().unwrap().clone());
+    let answer = client.call("PUSHB", json!({"queue": "q", "jobs": jobs}));
+    assert_eq!(answer["error"], "Duplicate unique_key (extended TTL)", "{answer}");
+    assert_eq!(client.call("Count", json!({"queue": "q"}))["count"], PART_JOBS_MAX + 10);
 }

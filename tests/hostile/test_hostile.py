@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Hostile clients: the broker's memory stays bounded, and other clients keep their latency.
+
+Each check starts one attack on a broker of its own while a well-behaved client works, and compares the client's latency
+with the one it had right before, in the same run. What an attack may cost in memory follows from the bounds in
+`docs/limits.md`. The data is kept in memory where that is possible: the disk of the machine is no part of what is measured.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+from hostile import attacks  # noqa: E402
+from kit.broker import Broker  # noqa: E402
+from kit.checks import Checks  # noqa: E402
+
+checks = Checks("hostile")
+HERE = os.path.dirname(os.path.abspath(__file__))
+FOLDER = tempfile.mkdtemp(prefix="onceover-hostile-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
+WINDOWS, WINDOW_S = 4, 0.6
+# The 99th percentile may grow to this many times that before the attack,
+TIMES_MAX = 3
+# or to this many milliseconds: two turns of the core with the largest payload in each, or a few slices of the scheduler.
+FLOOR_MS = 40
+
+
+class Probe:
+    """The well-behaved client, in a process of its own."""
+
+    def __init__(self, port):
+        command = [sys.executable, os.path.join(HERE, "probe.py"), str(port)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait(60)
+
+    def window(self):
+        """(p50, p99) in milliseconds."""
+        print(WINDOW_S, file=self.process.stdin, flush=True)
+        line = self.process.stdout.readline()
+        assert line, "the well-behaved client was not served"
+        took = sorted(json.loads(line))
+        return took[len(took) // 2], took[len(took) * 99 // 100]
+
+    def windows(self):
+        """p50 and p99 of several windows, each in order."""
+        return [sorted(values) for values in zip(*(self.window() for _ in range(WINDOWS)))]
+
+
+def memory_mib(broker, what):
+    with open(f"/proc/{broker.process.pid}/status", encoding="ascii") as file:
+        return next(int(line.split()[1]) for line in file if line.startswith(what)) / 1024
+
+
+def crowd():
+    """How many programs want a core of this machine, at least 1: everything takes so many times longer."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
+
+
+def judge(attack, memory_max):
+    with Broker(data=os.path.join(FOLDER, attack.__name__)) as broker, Probe(broker.port) as probe:
+        floor = FLOOR_MS * crowd()
+        quiet = probe.windows()
+        before = memory_mib(broker, "VmRSS")
+        command = [sys.executable, os.path.join(HERE, "attacks.py"), attack.__name__, str(broker.port)]
+        hostile = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        try:
+            assert hostile.stdout.readline() == "ready\n", "the attack did not begin"
+            under = probe.windows()
+        finally:
+            hostile.stdin.close()
+            hostile.wait(60)
+        grown = memory_mib(broker, "VmHWM") - before
+        assert broker.alive(), f"the broker ended: {broker.tail()}"
+    # The attack lasts through all windows: the one that other programs disturbed least shows it best.
+    middle, least = WINDOWS // 2, 0
+    print(f"     {attack.__name__:<15} p50 {quiet[0][middle]:6.2f} -> {under[0][least]:6.2f}   p99 {quiet[1][middle]:6.2f} -> "
+          f"{under[1][least]:6.2f} ms (at most {max(TIMES_MAX * quiet[1][middle], floor):.0f})   memory +{grown:.0f} MiB", flush=True)
+    assert under[1][least] <= max(TIMES_MAX * quiet[1][middle], floor), f"p99 {quiet[1]} -> {under[1]} ms"
+    assert grown <= memory_max, f"{grown:.0f} MiB more, at most {memory_max}"
+
+
+def check(attack, memory_max):
+    def function():
+        judge(attack, memory_max)
+
+    function.__name__, function.__doc__ = attack.__name__, attack.__doc__
+    checks(function)
+
+
+# Names in `docs/limits.md`: inbox 64, long frames 64, unfinished 256 and unsent 256 MiB; the rest is what jobs themselves take.
+for one, most in [
+    (attacks.cut_frames, 64), (attacks.length_lies, 64), (attacks.deep_and_wide, 384), (attacks.collision_keys, 384),
+    (attacks.large_frames, 512), (attacks.large_batches, 512), (attacks.large_answers, 384), (attacks.silent, 64),
+    (attacks.never_reads, 320), (attacks.slowloris, 64), (attacks.unfinished, 384), (attacks.parked_pulls, 192),
+]:
+    check(one, most)
+
+if __name__ == "__main__":
+    try:
+        sys.exit(checks.run())
+    finally:
+        shutil.rmtree(FOLDER, ignore_errors=True)
