@@ -107,8 +107,7 @@ impl<S: Storage> Core<S> {
         Ok(core)
     }
 
-    /// Applies everything in `inbox`, commits once, releases the replies and answers the questions. What it leaves in `inbox`
-    /// is for the next turn: the answers so far are many.
+    /// Applies `inbox` (what it leaves there is for the next turn), commits once, releases replies, answers the questions.
     ///
     /// `now` must not be before that of the last turn.
     ///

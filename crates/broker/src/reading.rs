@@ -232,8 +232,8 @@ impl Forward<'_> {
 fn in_parts(frame: Frame) -> Vec<Frame> {
     let Frame { request, cmd, ask } = frame;
     let Ask::Engine(command) = ask else { return vec![Frame { request, cmd, ask }] };
-    match parts(*command) {
-        Err(command) => vec![Frame { request, cmd, ask: Ask::Engine(Box::new(command)) }],
+    match parts(command) {
+        Err(command) => vec![Frame { request, cmd, ask: Ask::Engine(command) }],
         Ok(parts) => {
             let part = |part| Frame { request, cmd: cmd.clone(), ask: Ask::Part(Box::new(part)) };
             parts.into_iter().map(part).collect()
