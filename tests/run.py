@@ -52,6 +52,7 @@ STAGES = [
     ("crossing", [python("tests/fleet/test_crossing.py"), python("tests/fleet/test_secure.py"), python("tests/fleet/test_restart.py")], ["build", "sdk-rust"]),
     ("fleet", [python("tests/fleet/test_fleet.py"), python("tests/fleet/test_fleet.py", "--jobs", "6000", "--broker-kills", "3")], ["build", "sdk-rust"]),
     ("codegen", [python("tests/codegen/test_code.py")], ["build", "sdk-rust"]),
+    ("schedules", [python("tests/schedules/test_schedules.py")], ["build"]),
     ("readme", [python("tests/readme.py")], ["build"]),
     ("kill", [python("tests/kill/test_kill.py")], ["build"]),
     ("bad-input", [python("tests/badinput/test_wire.py")], ["build"]),

@@ -3,8 +3,8 @@
 //! The grammar is bunqueue's and is read in `calendar/fields.rs`. The search through the calendar is a library's; which
 //! moments a time of day means where the clock is changed is decided here, as bunqueue decides it:
 //!
-//! - A time that does not exist that day (the clock went ahead) comes later by as much as the clock went ahead. Of two that
-//!   fall on the same moment there is one.
+//! - Of the times that do not exist that day (the clock went ahead) the first comes later by as much as the clock went ahead,
+//!   unless another comes before that.
 //! - A time that exists twice (the clock went back) comes once, the first time; but both times where every hour or every
 //!   minute is meant, for these patterns mean an interval.
 
@@ -135,19 +135,17 @@ impl Pattern {
     pub fn next(&self, after: Timestamp, own: &Zone) -> Option<Timestamp> {
         let tz = self.zone.as_ref().unwrap_or(own).tz;
         let after = DateTime::from_timestamp(after.0.div_euclid(1_000), 0)?;
-        let shift = |at: Option<DateTime<chrono::Utc>>| {
-            at.map(|at| tz.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc())
-        };
-        // Times of day that the clock passes a second time, or passed by, lie before the time of day that it is now.
-        let around =
-            [Some(after), after.checked_sub_signed(CLOCK_CHANGE_MAX), after.checked_add_signed(CLOCK_CHANGE_MAX)];
-        let lowest = around.into_iter().filter_map(shift).min()?;
+        let shift = |at: DateTime<chrono::Utc>| tz.offset_from_utc_datetime(&at.naive_utc()).fix().local_minus_utc();
+        // Times of day that the clock will pass a second time, or that it passed by, lie before the time of day that it is now.
+        let around = [after.checked_sub_signed(CLOCK_CHANGE_MAX), after.checked_add_signed(CLOCK_CHANGE_MAX)];
+        let now = shift(after);
+        let lowest = around.into_iter().flatten().map(shift).fold(now, i32::min);
         let mut time = after.naive_utc().checked_add_signed(TimeDelta::seconds(lowest.into()))?;
         let mut best: Option<i64> = None;
         for _ in 0..STEPS_MAX {
             let Ok(next) = self.search.cron.find_next_occurrence(&time, false) else { break };
             time = next;
-            let (moments, is_last) = self.moments(tz, time, after.timestamp());
+            let (moments, is_last) = self.moments(tz, time, (after.timestamp(), now));
             best = moments.into_iter().flatten().chain(best).min();
             if is_last {
                 break;
@@ -157,7 +155,8 @@ impl Pattern {
     }
 
     /// The moments after `after` that a time of day means, in seconds, and whether every later time of day means later ones.
-    fn moments(&self, tz: Tz, time: NaiveDateTime, after: i64) -> ([Option<i64>; 2], bool) {
+    /// `shift` is the difference to UTC at `after`.
+    fn moments(&self, tz: Tz, time: NaiveDateTime, (after, shift): (i64, i32)) -> ([Option<i64>; 2], bool) {
         let later = |at: i64| Some(at).filter(|at| *at > after);
         match tz.from_local_datetime(&time).map(|at| at.timestamp()) {
             chrono::LocalResult::Single(at) => ([later(at), None], at > after),
@@ -165,11 +164,14 @@ impl Pattern {
                 ([later(first), later(second).filter(|_| self.search.interval)], first > after)
             }
             chrono::LocalResult::None => {
-                // The clock went ahead over it: it is read with the difference to UTC from before.
-                let before = time
-                    .checked_sub_signed(CLOCK_CHANGE_MAX)
-                    .and_then(|time| Some(tz.from_local_datetime(&time).latest()?.offset().fix().local_minus_utc()));
-                let at = before.and_then(|shift| later(time.and_utc().timestamp() - i64::from(shift)));
+                // The clock went ahead over it: it is read with the difference to UTC from before. Once the clock is past the
+                // change, only the seconds of a minute that has begun are left to come.
+                let before = time.checked_sub_signed(CLOCK_CHANGE_MAX);
+                let before = before.and_then(|time| tz.from_local_datetime(&time).latest());
+                let at = before.map(|at| at.offset().fix().local_minus_utc()).and_then(|before| {
+                    let at = later(time.and_utc().timestamp() - i64::from(before));
+                    at.filter(|at| before == shift || at.div_euclid(60) == after.div_euclid(60))
+                });
                 ([at, None], false)
             }
         }

@@ -110,12 +110,14 @@ fn day_of_month_and_day_of_week_are_either_unless_one_is_a_star() {
 }
 
 #[test]
-fn a_time_that_does_not_exist_comes_later_by_as_much_as_the_clock_went_ahead() {
+fn the_first_time_that_does_not_exist_comes_later_by_as_much_as_the_clock_went_ahead() {
     let berlin = |text, count| next(text, "Europe/Berlin", "2026-03-28T22:00:00Z", count);
     assert_eq!(berlin("30 2 * * *", 2), ["29 03:30 +02:00", "30 02:30 +02:00"]);
     assert_eq!(berlin("30 2,3 * * *", 3), ["29 03:30 +02:00", "30 02:30 +02:00", "30 03:30 +02:00"], "one of the two");
+    assert_eq!(berlin("0,30 15 2 * * *", 3), ["29 03:15 +02:00", "29 03:15 +02:00", "30 02:15 +02:00"], "both seconds");
     assert_eq!(berlin("0 3,2 29 3 *", 1), ["29 03:00 +02:00"]);
     assert_eq!(berlin("0 * * * *", 4), ["29 00:00 +01:00", "29 01:00 +01:00", "29 03:00 +02:00", "29 04:00 +02:00"]);
+    assert_eq!(berlin("*/10 2 * * *", 2), ["29 03:00 +02:00", "30 02:00 +02:00"], "one for all six");
     let new_york = |text, count| next(text, "America/New_York", "2026-03-08T05:30:00Z", count);
     assert_eq!(new_york("30 2 * * *", 2), ["08 03:30 -04:00", "09 02:30 -04:00"]);
     assert_eq!(
@@ -126,6 +128,8 @@ fn a_time_that_does_not_exist_comes_later_by_as_much_as_the_clock_went_ahead() {
     let lord_howe = |text, count| next(text, "Australia/Lord_Howe", "2026-10-03T14:30:00Z", count);
     assert_eq!(lord_howe("15 2 * * *", 2), ["04 02:45 +11:00", "05 02:15 +11:00"]);
     assert_eq!(lord_howe("15 * * * *", 3), ["04 01:15 +10:30", "04 02:45 +11:00", "04 03:15 +11:00"]);
+    let another = ["04 01:55 +10:30", "04 02:30 +11:00", "04 02:55 +11:00"];
+    assert_eq!(lord_howe("5/25 1-4 * * *", 5)[2..], another, "02:05 would come at 02:35, after another");
 }
 
 #[test]
