@@ -16,6 +16,7 @@ pub mod ledger;
 pub mod picture;
 pub mod random;
 pub mod tally;
+pub mod ticks;
 pub mod traffic;
 pub mod world;
 

@@ -5,6 +5,7 @@ use crate::ledger::{Ledger, QUIET};
 use crate::picture::Picture;
 use crate::random::Random;
 use crate::tally::Tally;
+use crate::ticks::Ticks;
 use crate::traffic::Habits;
 use onceover_broker::clock::Jump;
 use onceover_broker::core::Core;
@@ -57,6 +58,7 @@ pub struct World {
     synced: Option<Picture>,
     /// Synced commits that were looked at.
     syncs: u64,
+    ticks: Ticks,
     tally: Tally,
 }
 
@@ -85,6 +87,7 @@ impl World {
             stored: Picture::default(),
             synced: Some(Picture::default()),
             syncs: 0,
+            ticks: Ticks::default(),
             tally: Tally::default(),
         };
         world.start();
@@ -166,6 +169,8 @@ impl World {
         for _ in 0..clients {
             self.connect();
         }
+        let save = self.ticks.save(self.core.as_ref().expect("it was just opened").engine());
+        self.send(0, save.into_iter().collect());
         self.turn();
     }
 
@@ -253,6 +258,7 @@ impl World {
         } else {
             self.ledger.time_is(self.now);
             self.engine().check(self.now);
+            self.ticks.committed(self.core.as_ref().expect("a core has made this turn").engine(), self.now);
             self.note_stored(Some(Picture::of(self.engine())));
         }
         end.undone
@@ -304,6 +310,7 @@ impl World {
         }
         self.forget_what_is_open();
         self.core = None;
+        self.ticks.crashed();
         self.disk.fail_no_commit();
         self.ledger.restarted();
         if matches!(how, Crash::PowerCut) {
