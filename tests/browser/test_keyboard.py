@@ -82,7 +82,7 @@ class Keys:
 @checks
 def screens(keys):
     """G and a letter reach every screen, Ctrl and comma the settings"""
-    for letter, screen in (("a", "adds"), ("k", "keys"), ("j", "jobs"), ("q", "queues"), ("c", "clients"), ("p", "playground")):
+    for letter, screen in (("a", "adds"), ("k", "keys"), ("j", "jobs"), ("q", "queues"), ("s", "schedules"), ("c", "clients"), ("p", "playground")):
         keys.press("g", letter)
         keys.on(screen)
     keys.press("Control+,")

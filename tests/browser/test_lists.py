@@ -240,6 +240,33 @@ def columns_and_menu(page):
 
 
 @checks
+def schedules(page):
+    """schedules count down, run by key, are found by name, and go after a question"""
+    cron = lambda name, **fields: page.wire.call("Cron", name=name, queue="planned", **fields)["cron"]  # noqa: E731
+    cron("nightly", schedule="0 3 * * *", timezone="Europe/Berlin", maxLimit=7)
+    cron("tick", repeatEvery=3_600_000)
+    page.show("schedules")
+    row = page.at("schedules.row", schedule="nightly")
+    expect(row).to_be_visible(timeout=3000)
+    contains(row.inner_text(), "0 3 * * *", "At 03:00", "Europe/Berlin", "0 of 7", "in ")
+    contains(page.at("schedules.row", schedule="tick").inner_text(), "Every 1 h", "in ")
+    row.focus()
+    page.page.keyboard.press("r")
+    until("it has run", lambda: page.wire.call("Count", queue="planned")["count"] == 1)
+    expect(row).to_contain_text("added", timeout=3000)
+    same(page.wire.call("CronGet", name="nightly")["cron"]["executions"], 0)
+    page.show("schedules", q="tic")
+    expect(row).to_have_count(0, timeout=3000)
+    tick = page.at("schedules.row", schedule="tick")
+    tick.focus()
+    page.page.keyboard.press("Delete")
+    page.at("schedules.delete.dialog.confirm").click()
+    until("it is gone", lambda: not page.wire.call("CronGet", name="tick")["ok"])
+    expect(page.at("schedules.empty")).to_contain_text("No schedules match", timeout=3000)
+    page.wire.call("CronDelete", name="nightly")
+
+
+@checks
 def no_trouble(page):
     """in all this the page threw nothing, logged no error and asked no other host"""
     same(page.troubles, [])

@@ -57,6 +57,9 @@ def traffic(broker):
     push(web, "billing", "charge", {"order": 124}, priority="high")
     push(web, "imports", "load", {"file": "users.csv", "rows": 120_000}, dedup={"hash": True})
     push(web, "imports", "load", {"rows": 120_000, "file": "users.csv"}, dedup={"hash": True})
+    mail.call("Cron", name="nightly-report", queue="reports", jobName="nightly", schedule="30 2 * * *", timezone="Europe/Berlin")
+    mail.call("Cron", name="sync-contacts", queue="sync", jobName="contacts", repeatEvery=900_000, immediately=True)
+    mail.call("Cron", name="trial-mails", queue="mail", jobName="trial", schedule="0 9 * * mon-fri", maxLimit=10, immediately=True)
     web.call("PUSHB", queue="mail", jobs=[{"name": "welcome", "data": {"user": user}, "uniqueKey": f"welcome-{user}"} for user in range(8)])
     web.call("Nonsense", field=1)
     return [web, mail, worker]
@@ -314,6 +317,7 @@ SCENES = {
     "jobs-bulk": jobs_bulk,
     "jobs-none": plain("jobs?state=waiting-children", "jobs.empty"),
     "queues": plain("queues", "queues.row"),
+    "schedules": plain("schedules", "schedules.row"),
     "queues-obliterate": queues_obliterate,
     "clients": plain("clients", "clients.row"),
     "clients-open": clients_open,
@@ -337,5 +341,6 @@ EMPTY = {
     "empty-keys": plain("keys", "keys.empty"),
     "empty-jobs": plain("jobs", "jobs.empty"),
     "empty-queues": plain("queues", "queues.empty"),
+    "empty-schedules": plain("schedules", "schedules.empty"),
     "empty-clients": plain("clients", "clients.empty"),
 }

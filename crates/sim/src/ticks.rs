@@ -53,6 +53,12 @@ impl Ticks {
         Some(Command::Schedule(Request::Save(Box::new(save))))
     }
 
+    /// Deletes the schedule, so that no more jobs come.
+    pub fn stop(engine: &Engine) -> Vec<Command> {
+        let delete = |name: &Arc<str>| Command::Schedule(Request::Delete { name: name.clone() });
+        engine.schedules().map(|schedule| delete(&schedule.rule.name)).collect()
+    }
+
     /// After a turn that was committed.
     ///
     /// # Panics

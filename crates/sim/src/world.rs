@@ -122,6 +122,8 @@ impl World {
         for client in &self.clients {
             assert!(client.open.is_empty(), "never answered: {:?}", client.open);
         }
+        self.send(0, Ticks::stop(self.engine()));
+        self.turn();
         let queues = self.engine().queues();
         let resumes = queues.iter().map(|queue| Command::Resume { queue: queue.name.clone() }).collect();
         self.send(0, resumes);
