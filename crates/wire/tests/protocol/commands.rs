@@ -58,7 +58,7 @@ fn bunqueue() -> BTreeSet<&'static str> {
     BUNQUEUE.split_whitespace().collect()
 }
 
-fn missing() -> BTreeSet<&'static str> {
+pub fn missing() -> BTreeSet<&'static str> {
     MISSING.iter().flat_map(|names| names.split_whitespace()).collect()
 }
 

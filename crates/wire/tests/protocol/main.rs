@@ -15,6 +15,7 @@ mod events;
 mod groups;
 mod leases;
 mod limits;
+mod php;
 mod queries;
 mod queues;
 mod record;
