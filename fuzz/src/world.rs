@@ -40,6 +40,7 @@ impl World {
             dedup_window: if until_done { DedupWindow::UntilDone } else { DedupWindow::Ttl },
             completed_max: 4,
             failed_max: 3,
+            strict_webhooks: until_done,
             fingerprint: onceover_wire::fingerprint,
             zone: Zone::utc(),
             ..EngineConfig::default()

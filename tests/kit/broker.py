@@ -24,7 +24,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)
 TARGET = os.path.abspath(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")))
 # Names the broker reads from the environment; a test sets them itself or not at all.
 NAMES = ["TCP_PORT", "HTTP_PORT", "HOST", "BUNQUEUE_DATA_PATH", "DATA_PATH", "AUTH_TOKENS", "TLS_CERT_FILE", "TLS_KEY_FILE", "MAX_CONNECTIONS", "MAX_COMPLETED_JOBS",
-         "TCP_IDLE_TIMEOUT_MS", "RATE_LIMIT_MAX_REQUESTS", "RATE_LIMIT_WINDOW_MS"]
+         "TCP_IDLE_TIMEOUT_MS", "RATE_LIMIT_MAX_REQUESTS", "RATE_LIMIT_WINDOW_MS", "CORS_ALLOW_ORIGIN", "WEBHOOK_STRICT",
+         "WEBHOOK_MAX_RETRIES", "WEBHOOK_RETRY_DELAY_MS"]
 
 
 def program(name="onceoverd"):

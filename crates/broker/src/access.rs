@@ -143,6 +143,16 @@ impl Access {
         matching.is_some()
     }
 
+    /// Whether whoever shows this token may ask, without becoming a client.
+    #[must_use]
+    pub fn lets_in(&self, token: Option<&str>) -> bool {
+        let list = self.list();
+        // All of them are looked at in any case, so the time tells nothing.
+        let guess = token.unwrap_or_default().as_bytes();
+        let known = |found, token: &Token| found | same_secret(token.secret.as_bytes(), guess);
+        list.tokens.is_empty() | list.tokens.iter().fold(false, known)
+    }
+
     /// Whether a client may stay: what let it in still holds, or it has not been let in yet and may still show a token.
     #[must_use]
     pub fn admits(&self, client: &Client) -> bool {

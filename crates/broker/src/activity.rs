@@ -61,6 +61,8 @@ pub enum AddSource {
     Client(Arc<Client>),
     /// The window.
     Window,
+    /// A client of the HTTP interface.
+    Http,
     /// The broker itself: a follower, the next run of a repeating job.
     Broker,
 }
@@ -72,6 +74,7 @@ impl AddSource {
         match self {
             AddSource::Client(client) => client.label(),
             AddSource::Window => "window".to_owned(),
+            AddSource::Http => "HTTP".to_owned(),
             AddSource::Broker => "broker".to_owned(),
         }
     }

@@ -62,6 +62,7 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), Unfill
         | Reply::Renewed { .. }
         | Reply::Count(_)
         | Reply::Worker(_)
+        | Reply::Webhook(_)
         | Reply::WorkerRemoved
         | Reply::Workers { .. }
         | Reply::State { .. }
@@ -115,8 +116,11 @@ fn fill_record(record: &mut JobRecord, storage: &dyn Storage) -> Result<(), Stor
     fill(&mut record.job.result, || storage.result(job))
 }
 
-/// Only `Failed` carries a payload that may be on disk.
-fn fill_event(event: &mut Arc<Event>, storage: &dyn Storage, engine: &Engine) -> Result<(), StoreError> {
+/// Fills in what of `event` is on disk. Only `Failed` carries a payload that may be on disk.
+///
+/// # Errors
+/// The file cannot be read.
+pub fn fill_event(event: &mut Arc<Event>, storage: &dyn Storage, engine: &Engine) -> Result<(), StoreError> {
     if !matches!(event.kind, EventKind::Failed { data: Some(Blob::OnDisk), .. }) {
         return Ok(());
     }

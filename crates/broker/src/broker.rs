@@ -17,6 +17,7 @@ use crate::process;
 use crate::server::{Door, Rules};
 use crate::tls;
 use crate::watch::{Hints, pass_on};
+use crate::webhook::Courier;
 use crate::zone::host_zone;
 use onceover_engine::EngineConfig;
 use onceover_store::{SqliteStore, Storage};
@@ -92,6 +93,8 @@ impl Broker {
         let (wanted, data) = (config.addr(), Data { place: config.data, file });
         let shared = Shared::new(inbox, door, runtime.handle().clone(), receiver, engine, data, wanted);
         core.outward.news = shared.news.clone();
+        let courier = Courier::new(runtime.handle().clone(), shared.inbox.clone(), config.webhooks);
+        core.outward.courier = Some(courier);
         let handle = BrokerHandle::new(shared);
         let thread = CoreThread { messages, hints, handle: handle.clone() };
         let core = thread::Builder::new()
@@ -197,6 +200,7 @@ fn engine_config(config: &BrokerConfig) -> EngineConfig {
         dedup_window: config.dedup_window,
         completed_max: config.completed_max,
         failed_max: config.failed_max,
+        strict_webhooks: config.webhooks.strict,
         fingerprint: onceover_wire::fingerprint,
         zone: host_zone(),
         hash_seed: u128::from(random_seed()) << 64 | u128::from(random_seed()),

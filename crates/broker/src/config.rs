@@ -5,6 +5,7 @@
 
 use crate::limits::{CONNECTIONS_MAX, PARTIAL_FRAME_TIMEOUT};
 use crate::tls::{NamedFile, TlsFiles};
+use crate::webhook::WebhookSettings;
 pub use onceover_engine::dedup::DedupWindow;
 use std::hash::{BuildHasher, RandomState};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -43,6 +44,8 @@ pub struct BrokerConfig {
     pub completed_max: usize,
     /// Dead letters kept per queue.
     pub failed_max: usize,
+    /// How webhooks are called.
+    pub webhooks: WebhookSettings,
 }
 
 /// Bounds of one connection.
@@ -125,6 +128,7 @@ impl BrokerConfig {
             dedup_window: engine.dedup_window,
             completed_max: engine.completed_max,
             failed_max: engine.failed_max,
+            webhooks: WebhookSettings::default(),
         }
     }
 
@@ -154,6 +158,8 @@ pub struct Environment {
     pub completed_max: Option<usize>,
     /// `TCP_IDLE_TIMEOUT_MS`, `RATE_LIMIT_MAX_REQUESTS` and `RATE_LIMIT_WINDOW_MS`.
     pub connection: ConnSettings,
+    /// `WEBHOOK_STRICT`, `WEBHOOK_MAX_RETRIES` and `WEBHOOK_RETRY_DELAY_MS`.
+    pub webhooks: WebhookSettings,
     /// `TLS_CERT_FILE`.
     pub tls_cert: Option<NamedFile>,
     /// `TLS_KEY_FILE`.
@@ -188,6 +194,14 @@ pub enum ConfigError {
         min: u32,
         /// The largest.
         max: u32,
+        /// Its value.
+        value: String,
+    },
+    /// Neither of the two.
+    #[error("{name} must be true or false, not {value:?}.")]
+    Flag {
+        /// The setting.
+        name: &'static str,
         /// Its value.
         value: String,
     },
@@ -237,6 +251,7 @@ impl Environment {
                 .map(|value| parse_completed_max("MAX_COMPLETED_JOBS", &value))
                 .transpose()?,
             connection: conn_settings(&get)?,
+            webhooks: webhook_settings(&get)?,
             tls_cert: file("TLS_CERT_FILE"),
             tls_key: file("TLS_KEY_FILE"),
         })
@@ -257,6 +272,27 @@ fn conn_settings(get: &impl Fn(&str) -> Option<String>) -> Result<ConnSettings, 
         },
         rate_limit: rate_limit.map(|frames_max| RateLimit { frames_max, window }),
     })
+}
+
+/// The names are bunqueue's but for the first; its MAX_RETRIES counts the first try too.
+fn webhook_settings(get: &impl Fn(&str) -> Option<String>) -> Result<WebhookSettings, ConfigError> {
+    let number = |name, bounds| get(name).map(|value| parse_number(name, &value, bounds)).transpose();
+    let default = WebhookSettings::default();
+    let strict = get("WEBHOOK_STRICT").map(|value| parse_flag("WEBHOOK_STRICT", &value)).transpose()?;
+    let delay = number("WEBHOOK_RETRY_DELAY_MS", (0, 3_600_000))?;
+    Ok(WebhookSettings {
+        strict: strict.unwrap_or(default.strict),
+        tries: number("WEBHOOK_MAX_RETRIES", (1, 20))?.unwrap_or(default.tries),
+        retry_delay: delay.map_or(default.retry_delay, |millis| Duration::from_millis(millis.into())),
+    })
+}
+
+/// `true` or `false`.
+///
+/// # Errors
+/// Anything else.
+pub fn parse_flag(name: &'static str, value: &str) -> Result<bool, ConfigError> {
+    value.parse().map_err(|_| ConfigError::Flag { name, value: value.to_owned() })
 }
 
 fn parse_number(name: &'static str, value: &str, (min, max): (u32, u32)) -> Result<u32, ConfigError> {

@@ -20,6 +20,9 @@ fn every_name_is_read() {
         ("TCP_IDLE_TIMEOUT_MS", "500"),
         ("RATE_LIMIT_MAX_REQUESTS", "9"),
         ("RATE_LIMIT_WINDOW_MS", "2000"),
+        ("WEBHOOK_STRICT", "true"),
+        ("WEBHOOK_MAX_RETRIES", "5"),
+        ("WEBHOOK_RETRY_DELAY_MS", "10"),
         ("TLS_CERT_FILE", "c.pem"),
         ("TLS_KEY_FILE", "k.pem"),
     ]);
@@ -35,6 +38,7 @@ fn every_name_is_read() {
             partial_frame_timeout: Some(Duration::from_millis(500)),
             rate_limit: Some(RateLimit { frames_max: 9, window: Duration::from_secs(2) }),
         },
+        webhooks: WebhookSettings { strict: true, tries: 5, retry_delay: Duration::from_millis(10) },
         tls_cert: Some(NamedFile { setting: "TLS_CERT_FILE", path: "c.pem".into() }),
         tls_key: Some(NamedFile { setting: "TLS_KEY_FILE", path: "k.pem".into() }),
     };
@@ -58,6 +62,8 @@ fn values_that_cannot_be_used_are_named() {
         ("MAX_COMPLETED_JOBS", "-1", "MAX_COMPLETED_JOBS must be a whole number from 0 to 100000000, not \"-1\"."),
         ("RATE_LIMIT_WINDOW_MS", "0", "RATE_LIMIT_WINDOW_MS must be a whole number from 1 to 4294967295, not \"0\"."),
         ("TCP_IDLE_TIMEOUT_MS", "1s", "TCP_IDLE_TIMEOUT_MS must be a whole number from 0 to 4294967295, not \"1s\"."),
+        ("WEBHOOK_STRICT", "yes", "WEBHOOK_STRICT must be true or false, not \"yes\"."),
+        ("WEBHOOK_MAX_RETRIES", "0", "WEBHOOK_MAX_RETRIES must be a whole number from 1 to 20, not \"0\"."),
         ("HOST", "example.org", "HOST must be an IP address or localhost, not \"example.org\"."),
     ];
     for (name, value, text) in cases {

@@ -2,16 +2,19 @@
 
 use crate::access::Admission;
 use crate::clock::wall_now;
+use crate::figures::Timed;
 use crate::inbox::Problem;
 use crate::limits::{PROBLEMS_MAX, PROBLEMS_OF_ONE_MAX, SHOWN_TEXT_BYTES_MAX};
 use crate::rate::Rate;
 use crate::run::RunMark;
+use onceover_engine::command::Command;
 use onceover_engine::names::ConnId;
 use onceover_engine::time::Timestamp;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 /// A client's identity, shared by its connection and by what it did.
 #[derive(Debug)]
@@ -123,6 +126,20 @@ pub(crate) struct FrameTally {
     pub errors: u64,
     /// Name of the last one.
     pub last_cmd: Option<Cow<'static, str>>,
+}
+
+impl FrameTally {
+    /// One more command.
+    pub(crate) fn count(&mut self, command: &Command) {
+        self.adds += u64::from(matches!(command, Command::Push { .. } | Command::PushBulk { .. }));
+        self.pulls += u64::from(matches!(command, Command::Pull(_)));
+        self.acks += u64::from(matches!(command, Command::Ack(_) | Command::AckBulk { .. } | Command::Fail(_)));
+    }
+
+    /// What it says about how long clients wait.
+    pub(crate) fn timed(&self, read_at: Instant) -> Timed {
+        Timed { read_at, adds: self.adds, pulls: self.pulls, acks: self.acks }
+    }
 }
 
 /// Something a client's author should know of.

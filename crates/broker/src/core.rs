@@ -22,7 +22,6 @@ use crate::outbox::{Cut, Out, Outbox};
 use crate::outward::Outward;
 use crate::restored::restored;
 use crate::subscribers::Subscribers;
-use onceover_engine::command::Command;
 use onceover_engine::effects::{Effects, Output};
 use onceover_engine::names::{ConnId, Origin};
 use onceover_engine::reply::Reply;
@@ -75,6 +74,8 @@ struct Turn {
     answers: Vec<(u64, Reply)>,
     views: Vec<View>,
     timed: Vec<Timed>,
+    /// Calls that came over HTTP.
+    http: Vec<u64>,
     end: TurnEnd,
 }
 
@@ -211,6 +212,7 @@ impl<S: Storage> Core<S> {
     }
 
     fn apply(&mut self, now: Timestamp, message: Message, turn: &mut Turn, outbox: &mut Outbox) {
+        let is_http = matches!(message, Message::Http { .. });
         match message {
             Message::Connected { client, line } => {
                 outbox.connect(client.conn, line);
@@ -247,10 +249,11 @@ impl<S: Storage> Core<S> {
                 self.activity.clear();
                 turn.end.changed = true;
             }
-            Message::Act { command, answer } => {
+            Message::Act { command, answer } | Message::Http { command, answer } => {
                 self.calls_ever += 1;
                 let call = self.calls_ever;
                 self.calls.insert(call, answer);
+                turn.http.extend(is_http.then_some(call));
                 self.engine.handle(now, Origin::Inspector { call }, *command, &mut turn.effects);
                 self.take_effects(turn, outbox, Some(Instant::now()));
             }
@@ -299,10 +302,7 @@ impl<S: Storage> Core<S> {
                 }
                 Ask::Engine(mut command) => {
                     mark_replay(&mut command, &client);
-                    tally.adds += u64::from(matches!(*command, Command::Push { .. } | Command::PushBulk { .. }));
-                    tally.pulls += u64::from(matches!(*command, Command::Pull(_)));
-                    tally.acks +=
-                        u64::from(matches!(*command, Command::Ack(_) | Command::AckBulk { .. } | Command::Fail(_)));
+                    tally.count(&command);
                     self.engine.handle(now, Origin::Client { conn, request }, *command, &mut turn.effects);
                     self.take_effects(turn, outbox, Some(read_at));
                 }
@@ -331,8 +331,7 @@ impl<S: Storage> Core<S> {
         if last {
             outbox.push(conn, Out::Close);
         }
-        let FrameTally { adds, pulls, acks, .. } = tally;
-        turn.timed.push(Timed { read_at, adds, pulls, acks });
+        turn.timed.push(tally.timed(read_at));
         self.conns.frames(conn, now, tally);
         turn.end.counted = true;
     }
@@ -352,7 +351,7 @@ impl<S: Storage> Core<S> {
                 // The broker's own adds have nobody who waits for an answer.
                 Output::Reply { to: Origin::Internal, .. } => {}
                 Output::Event(event) => {
-                    self.outward.event(&event, turn.effects.watched);
+                    self.outward.event(&self.engine, &event, turn.effects.watched);
                     let subscribers = self.subscribers.of(&event.queue);
                     if subscribers.is_empty() {
                         continue;
@@ -390,7 +389,7 @@ impl<S: Storage> Core<S> {
         for conn in outbox.release_filled(|out| fill_or_refuse(out, storage, engine)) {
             tracing::warn!(conn = conn.0, "closed: the client does not read its replies");
         }
-        self.outward.release(now, &self.engine, &turn.timed);
+        self.outward.release(now, &self.engine, &self.storage, &turn.timed);
         for (call, mut reply) in turn.answers.drain(..) {
             let Some(answer) = self.calls.remove(&call) else { continue };
             let filled = fill_reply(&mut reply, &self.storage);
@@ -459,6 +458,7 @@ impl<S: Storage> Core<S> {
                     Some(client) => AddSource::Client(client),
                     None => AddSource::Broker,
                 },
+                Origin::Inspector { call } if turn.http.contains(&call) => AddSource::Http,
                 Origin::Inspector { .. } => AddSource::Window,
                 Origin::Internal => AddSource::Broker,
             };

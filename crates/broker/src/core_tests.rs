@@ -4,7 +4,7 @@ use super::*;
 use crate::conn_table::Client;
 use crate::limits::TURN_ANSWER_BYTES_MAX;
 use crate::outbox::{Line, LineEnd, Weight};
-use onceover_engine::command::{Ack, Add, NewJob, Payload, Pull};
+use onceover_engine::command::{Ack, Add, Command, NewJob, Payload, Pull};
 use onceover_engine::dedup::DecisionCode;
 use onceover_engine::limits::ANSWER_BYTES_MAX;
 use onceover_engine::names::JobId;

@@ -97,6 +97,7 @@ fn sender(message: &Message) -> Option<ConnId> {
         | Message::ProgramsFound
         | Message::ClearLog
         | Message::Act { .. }
+        | Message::Http { .. }
         | Message::View(_)
         | Message::AccessChanged(_)
         | Message::Switch(_)
@@ -118,6 +119,7 @@ fn size(message: &Message) -> (usize, usize) {
         | Message::ProgramsFound
         | Message::ClearLog
         | Message::Act { .. }
+        | Message::Http { .. }
         | Message::View(_)
         | Message::AccessChanged(_)
         | Message::Switch(_)

@@ -48,10 +48,12 @@ impl Gate {
         let is_auth = decoded.cmd.as_deref() == Some("Auth");
         let ask = match decoded.result {
             _ if self.rate.as_mut().is_some_and(|rate| !rate.allows(Instant::now())) => self.too_fast(payload),
-            Err(error) if is_unreadable(&error) => refuse_undecoded(error, payload),
+            Err(error) if is_unreadable(&error) => refuse_undecoded(error, start_of(payload)),
             Ok(Request::Auth { token }) => self.authenticate(&token),
             _ if !self.authenticated && !is_auth => self.not_authenticated(payload),
-            Err(error) => refuse_undecoded(error, payload),
+            // The frame may hold a secret of the receiver's.
+            Err(error) if decoded.cmd.as_deref() == Some("AddWebhook") => refuse_undecoded(error, Vec::new()),
+            Err(error) => refuse_undecoded(error, start_of(payload)),
             Ok(Request::Hello) => Ask::Hello,
             Ok(Request::Ping) => Ask::Ping,
             Ok(Request::Subscribe { queue }) => Ask::Subscribe(queue),
@@ -119,14 +121,15 @@ fn is_unreadable(error: &DecodeError) -> bool {
     }
 }
 
-fn refuse_undecoded(error: DecodeError, payload: &[u8]) -> Ask {
+/// `bytes` are shown to people.
+fn refuse_undecoded(error: DecodeError, bytes: Vec<u8>) -> Ask {
     let label = match error.kind {
         DecodeErrorKind::BadFrame => "bad frame",
         DecodeErrorKind::BadCommand => "no command",
         DecodeErrorKind::Unknown => "unknown command",
         DecodeErrorKind::Invalid => "bad field",
     };
-    let problem = Problem { label, text: error.text.clone(), bytes: start_of(payload) };
+    let problem = Problem { label, text: error.text.clone(), bytes };
     Ask::Refuse(Box::new(Refusal { text: error.text, add: error.add, problem: Some(problem) }))
 }
 

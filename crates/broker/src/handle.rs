@@ -145,7 +145,23 @@ impl BrokerHandle {
     /// As [`BrokerHandle::act`].
     pub fn begin(&self, command: Command) -> impl Future<Output = Result<Reply, BrokerDown>> + Send + use<> {
         let (answer, answered) = oneshot::channel();
-        let act = Message::Act { command: Box::new(command), answer };
+        self.sent(Message::Act { command: Box::new(command), answer }, answered)
+    }
+
+    /// As [`BrokerHandle::act`], for somebody who asked over HTTP.
+    ///
+    /// # Errors
+    /// As [`BrokerHandle::act`].
+    pub async fn act_for_client(&self, command: Command) -> Result<Reply, BrokerDown> {
+        let (answer, answered) = oneshot::channel();
+        self.sent(Message::Http { command: Box::new(command), answer }, answered).await
+    }
+
+    fn sent(
+        &self,
+        act: Message,
+        answered: oneshot::Receiver<Result<Reply, BrokerDown>>,
+    ) -> impl Future<Output = Result<Reply, BrokerDown>> + Send + use<> {
         let sent = self.0.inbox.send(act).map_err(|_| self.down());
         let broker = self.clone();
         async move {

@@ -52,6 +52,13 @@ pub enum Message {
         /// Where its answer goes, after the commit.
         answer: oneshot::Sender<Result<Reply, BrokerDown>>,
     },
+    /// A command that came over HTTP.
+    Http {
+        /// What.
+        command: Box<Command>,
+        /// Where its answer goes, after the commit.
+        answer: oneshot::Sender<Result<Reply, BrokerDown>>,
+    },
     /// The window forgets the log of adds.
     ClearLog,
     /// A question of the window.

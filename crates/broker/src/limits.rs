@@ -83,6 +83,14 @@ pub const ACTIVITY_PAYLOAD_BYTES_MAX: usize = 256 * 1024;
 pub const HISTORY_QUEUES_MAX: usize = 500;
 /// Happenings that wait for a watcher of everything; one that is further behind misses some.
 pub const NEWS_MAX: usize = 8_192;
+/// Calls of one webhook that wait, those that are under way included.
+pub const WEBHOOK_CALLS_MAX: usize = 1_000;
+/// Bytes of payloads that wait with them.
+pub const WEBHOOK_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Calls of one webhook at the same time.
+pub const WEBHOOK_SLOTS: usize = 4;
+/// How long a call may take, from the look-up of the name to the answer.
+pub const WEBHOOK_TIMEOUT: Duration = Duration::from_secs(10);
 /// Protocol problems kept for the window.
 pub const PROBLEMS_MAX: usize = 200;
 /// Of them, problems of one program, or of one address while its program is not known; so a noisy one leaves room for the

@@ -19,6 +19,8 @@ use std::sync::Arc;
 
 /// Workers or schedules that an overview lists.
 const LISTED_MAX: usize = 100;
+/// Queues in the snapshot that streams are told.
+const SNAPSHOT_QUEUES_MAX: usize = 1_000;
 /// Dead letters, and jobs of a state, that the page of a queue shows.
 const PREVIEW: usize = 10;
 /// Bytes of a payload that is shown in a preview.
@@ -361,6 +363,40 @@ pub fn health(core: &CoreView<'_>) -> (bool, Value) {
         health["storage"] = storage(core);
     }
     (well, health)
+}
+
+/// What a stream is told every few seconds.
+pub fn snapshot(core: &CoreView<'_>) -> Value {
+    let (counts, figures) = (core.engine.counts(None), core.figures);
+    let of = |queue: &QueueView| {
+        let counts = queue.counts;
+        let members = json!({
+            "waiting": counts.waiting + counts.prioritized + counts.paused,
+            "active": counts.active,
+            "delayed": counts.delayed,
+            "dlq": counts.failed,
+            "paused": queue.paused,
+        });
+        (queue.name.to_string(), members)
+    };
+    let queues: Map<String, Value> = core.engine.queues().iter().take(SNAPSHOT_QUEUES_MAX).map(of).collect();
+    let workers = core.engine.workers().count();
+    json!({
+        "waiting": counts.waiting + counts.prioritized + counts.paused,
+        "active": counts.active,
+        "delayed": counts.delayed,
+        "completed": counts.completed,
+        "dlq": counts.failed,
+        "totalPushed": figures.totals.pushed,
+        "totalCompleted": figures.totals.completed,
+        "totalFailed": figures.totals.failed,
+        "pushPerSec": figures.pushed.per_second(core.now),
+        "pullPerSec": figures.pulled.per_second(core.now),
+        "uptime": figures.uptime().0,
+        "queues": queues,
+        "workers": { "total": workers, "active": workers },
+        "cronJobs": core.engine.schedules().count(),
+    })
 }
 
 fn mebibytes(bytes: u64) -> Value {

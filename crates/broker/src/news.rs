@@ -7,7 +7,7 @@ use crate::limits::NEWS_MAX;
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::notice::Notice;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use tokio::sync::broadcast;
 
 /// One thing that happened.
@@ -24,21 +24,33 @@ pub enum Told {
 pub struct News {
     told: broadcast::Sender<Told>,
     streams: Arc<AtomicUsize>,
+    streams_ever: Arc<AtomicU64>,
 }
 
 /// An event stream that somebody reads, for as long as it is held.
 #[derive(Debug)]
-pub struct Stream(Arc<AtomicUsize>);
+pub struct Stream {
+    number: u64,
+    open: Arc<AtomicUsize>,
+}
+
+impl Stream {
+    /// Its number, from 1, never used twice while the process runs.
+    #[must_use]
+    pub fn number(&self) -> u64 {
+        self.number
+    }
+}
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        self.0.fetch_sub(1, Ordering::Relaxed);
+        self.open.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
 impl Default for News {
     fn default() -> News {
-        News { told: broadcast::Sender::new(NEWS_MAX), streams: Arc::default() }
+        News { told: broadcast::Sender::new(NEWS_MAX), streams: Arc::default(), streams_ever: Arc::default() }
     }
 }
 
@@ -60,7 +72,9 @@ impl News {
     pub fn stream(&self, most: usize) -> Option<Stream> {
         let more = |open| (open < most).then_some(open + 1);
         let opened = self.streams.fetch_update(Ordering::Relaxed, Ordering::Relaxed, more);
-        opened.ok().map(|_| Stream(Arc::clone(&self.streams)))
+        opened.ok()?;
+        let number = self.streams_ever.fetch_add(1, Ordering::Relaxed) + 1;
+        Some(Stream { number, open: Arc::clone(&self.streams) })
     }
 
     /// Streams that are open.

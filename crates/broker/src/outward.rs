@@ -1,13 +1,17 @@
-//! What leaves the core besides replies: news for watchers and figures. Held back until the turn's commit, like replies.
+//! What leaves the core besides replies: news for watchers, calls of webhooks, and figures. Held back until the turn's commit, like replies.
 
+use crate::blobs::fill_event;
 use crate::figures::{Figures, Timed};
 use crate::news::{News, Told, without_data};
+use crate::webhook::Courier;
 use onceover_engine::Engine;
 use onceover_engine::effects::Effects;
 use onceover_engine::event::Event;
 use onceover_engine::notice::Notice;
 use onceover_engine::time::Timestamp;
+use onceover_store::Storage;
 use onceover_wire::request::Monitor;
+use std::sync::Arc;
 
 /// All of it.
 #[derive(Default)]
@@ -17,6 +21,9 @@ pub(crate) struct Outward {
     /// Since the start.
     pub(crate) figures: Figures,
     told: Vec<Told>,
+    /// Calls webhooks; a core without sockets has none.
+    pub(crate) courier: Option<Courier>,
+    to_call: Vec<Arc<Event>>,
 }
 
 impl Outward {
@@ -26,9 +33,14 @@ impl Outward {
     }
 
     /// An event of the turn.
-    pub(crate) fn event(&mut self, event: &Event, watched: bool) {
+    pub(crate) fn event(&mut self, engine: &Engine, event: &Event, watched: bool) {
         if watched {
             self.told.push(Told::Event(without_data(event)));
+        }
+        let Some(courier) = &mut self.courier else { return };
+        courier.learn(engine);
+        if courier.wants(event) {
+            self.to_call.push(Arc::new(event.clone()));
         }
     }
 
@@ -46,7 +58,17 @@ impl Outward {
     }
 
     /// The turn was committed.
-    pub(crate) fn release(&mut self, now: Timestamp, engine: &Engine, timed: &[Timed]) {
+    pub(crate) fn release(&mut self, now: Timestamp, engine: &Engine, storage: &dyn Storage, timed: &[Timed]) {
+        if let Some(courier) = &mut self.courier {
+            for mut event in self.to_call.drain(..) {
+                // Without its payload the call is better than none.
+                if let Err(error) = fill_event(&mut event, storage, engine) {
+                    tracing::error!(%error, "a payload could not be read");
+                }
+                courier.call(&event);
+            }
+            courier.learn(engine);
+        }
         self.figures.turned(now, engine.totals(), timed);
         self.told.drain(..).for_each(|told| self.news.tell(told));
     }
@@ -54,6 +76,10 @@ impl Outward {
     /// The turn did not happen, and the engine is read anew.
     pub(crate) fn discard(&mut self) {
         self.told.clear();
+        self.to_call.clear();
+        if let Some(courier) = &mut self.courier {
+            courier.forget();
+        }
         self.figures.engine_is_new();
     }
 }

@@ -38,6 +38,9 @@ fn jobs(page: &mut Page, core: &CoreView<'_>) {
     page.gauge("bunqueue_jobs_active", "Jobs that workers have.", counts.active as f64);
     page.gauge("bunqueue_jobs_dlq", "Dead letters.", counts.failed as f64);
     page.gauge("bunqueue_jobs_completed", "Completed jobs that are kept.", counts.completed as f64);
+    let enabled = core.engine.webhooks().filter(|webhook| webhook.enabled).count() as f64;
+    page.gauge("bunqueue_webhooks_registered", "Webhooks.", core.engine.webhooks().count() as f64);
+    page.gauge("bunqueue_webhooks_enabled", "Webhooks that are called.", enabled);
     page.counter("bunqueue_jobs_pushed_total", "Jobs made since the start.", totals.pushed as f64);
     page.counter("bunqueue_jobs_pulled_total", "Deliveries since the start.", totals.pulled as f64);
     page.counter("bunqueue_jobs_completed_total", "Completions since the start.", totals.completed as f64);

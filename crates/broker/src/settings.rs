@@ -54,6 +54,12 @@ impl BrokerHandle {
         self.0.door.rules.access.tokens()
     }
 
+    /// Whether whoever shows this token may ask what clients may. Without tokens everybody may.
+    #[must_use]
+    pub fn lets_in(&self, token: Option<&str>) -> bool {
+        self.0.door.rules.access.lets_in(token)
+    }
+
     /// From now on these tokens and no others. Clients that came in by a token that is not among them are closed at once,
     /// and with the first token those that came in without one.
     ///

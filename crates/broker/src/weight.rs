@@ -6,6 +6,7 @@ use onceover_engine::event::{Event, EventKind};
 use onceover_engine::job::Blob;
 use onceover_engine::reply::{JobRecord, Reply};
 use onceover_engine::schedule::Answer;
+use onceover_engine::webhook;
 use onceover_wire::request::Request;
 use std::mem::size_of;
 
@@ -95,6 +96,7 @@ fn of_reply(reply: &Reply) -> usize {
         Reply::AckBulkIgnored { ignored } => SMALL + ignored.len() * 64,
         Reply::Cleaned(ids) => SMALL + ids.len() * 48,
         Reply::Workers { workers, .. } => SMALL + workers.len() * RECORD,
+        Reply::Webhook(webhook::Answer::List(webhooks)) => SMALL + webhooks.len() * RECORD,
         Reply::Keys { keys, .. } => SMALL + keys.iter().map(|key| SMALL + key.key.len()).sum::<usize>(),
         Reply::Queues(names) => SMALL + names.iter().map(|name| name.len()).sum::<usize>(),
         Reply::Schedule(Answer::One(_)) => RECORD,
@@ -111,6 +113,7 @@ fn of_reply(reply: &Reply) -> usize {
         | Reply::Count(_)
         | Reply::Worker(_)
         | Reply::WorkerRemoved
+        | Reply::Webhook(webhook::Answer::Added(_) | webhook::Answer::Removed)
         | Reply::State { .. }
         | Reply::Counts(_)
         | Reply::LogAdded

@@ -9,6 +9,7 @@ use crate::limit::Limits;
 use crate::names::{EntryId, JobKey};
 use crate::reply::StallConfig;
 use crate::schedule::{Schedule, ScheduleId};
+use crate::webhook::Webhook;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -66,6 +67,10 @@ pub enum Change<'a> {
         /// Its id.
         group: &'a str,
     },
+    /// Write a webhook.
+    PutWebhook(&'a Webhook),
+    /// Delete a webhook.
+    DeleteWebhook(&'a str),
     /// No generation or entry below this number may be given out after a restart.
     Reserve(u64),
     /// A job that completed and was removed at once: its id still satisfies `dependsOn`. `n` is its row id.
@@ -144,6 +149,8 @@ pub struct Snapshot {
     pub queues: Vec<(Arc<str>, QueueSettings)>,
     /// In any order.
     pub groups: Vec<GroupRow>,
+    /// In any order.
+    pub webhooks: Vec<Webhook>,
     /// The last `Change::Reserve`.
     pub reserved: u64,
     /// Completed and removed jobs, ascending.

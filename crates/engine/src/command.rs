@@ -105,6 +105,8 @@ pub enum Command {
     Limit(crate::limit::Request),
     /// The groups of a queue.
     Group(crate::group::Request),
+    /// The commands of webhooks.
+    Webhook(crate::webhook::Request),
     /// GetJob.
     GetJob {
         /// The job.

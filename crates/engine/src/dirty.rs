@@ -29,6 +29,7 @@ pub(crate) struct Dirty {
     keys_gone: Vec<EntryId>,
     queues: Vec<Arc<str>>,
     groups: BTreeSet<(Arc<str>, Arc<str>)>,
+    webhooks: BTreeSet<Arc<str>>,
     completed_ids: Vec<JobKey>,
     completed_ids_gone: Vec<JobKey>,
     /// Whether the whole row must be written.
@@ -45,6 +46,7 @@ impl Dirty {
             && self.keys_gone.is_empty()
             && self.queues.is_empty()
             && self.groups.is_empty()
+            && self.webhooks.is_empty()
             && self.completed_ids.is_empty()
             && self.completed_ids_gone.is_empty()
             && self.schedules.is_empty()
@@ -109,6 +111,10 @@ impl Dirty {
 
     pub(crate) fn group(&mut self, queue: &Arc<str>, group: &Arc<str>) {
         self.groups.insert((queue.clone(), group.clone()));
+    }
+
+    pub(crate) fn webhook(&mut self, id: &Arc<str>) {
+        self.webhooks.insert(id.clone());
     }
 
     pub(crate) fn completed_id(&mut self, key: JobKey) {
@@ -176,6 +182,12 @@ impl Engine {
         for (id, whole) in &dirty.schedules {
             let schedule = self.schedules.get(*id).expect("a changed schedule that is not gone is there");
             write(Change::PutSchedule { schedule, whole: *whole })?;
+        }
+        for id in &dirty.webhooks {
+            match self.webhooks.get(id) {
+                Some(webhook) => write(Change::PutWebhook(webhook))?,
+                None => write(Change::DeleteWebhook(id))?,
+            }
         }
         for key in &dirty.completed_ids {
             if let Some(id) = self.completed_ids.id_of(*key) {

@@ -24,6 +24,7 @@ use crate::schedule::Schedules;
 use crate::tallies::Tallies;
 use crate::time::{Millis, Timestamp};
 use crate::timers::{Timer, Timers};
+use crate::webhook::Webhooks;
 use crate::worker::Workers;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::collections::{BTreeSet, HashMap};
@@ -38,6 +39,8 @@ pub struct EngineConfig {
     pub completed_max: usize,
     /// Dead letters kept per queue that does not say itself; the oldest go.
     pub failed_max: usize,
+    /// Webhooks may only call addresses of the world.
+    pub strict_webhooks: bool,
     /// A number that two payloads share when they say the same, to see that a repeat carried other data. The engine does not
     /// look inside payloads; by itself it compares their bytes.
     pub fingerprint: fn(&[u8]) -> u64,
@@ -54,6 +57,7 @@ impl Default for EngineConfig {
             dedup_window: DedupWindow::Ttl,
             completed_max: 100_000,
             failed_max: 10_000,
+            strict_webhooks: false,
             fingerprint: hash_of_bytes,
             zone: Zone::utc(),
             hash_seed: 0,
@@ -81,6 +85,7 @@ pub struct Engine {
     pub(crate) parked: Parked,
     pub(crate) workers: Workers,
     pub(crate) schedules: Schedules,
+    pub(crate) webhooks: Webhooks,
     /// Jobs that wait for a dependency, by each id they depend on, whether that one has completed yet or not.
     pub(crate) consumers: HashMap<JobId, BTreeSet<JobKey>, Keyed>,
     /// Active jobs by the connection that took them.
@@ -118,6 +123,7 @@ impl Engine {
             parked: Parked::default(),
             workers: Workers::default(),
             schedules: Schedules::default(),
+            webhooks: Webhooks::default(),
             consumers: HashMap::with_hasher(keyed.clone()),
             taken: FxHashMap::default(),
             completed: Ranked::default(),
@@ -224,6 +230,7 @@ impl Engine {
             Command::ListWorkers => self.workers.list(now),
             Command::Limit(request) => self.dispatch_limit(now, request),
             Command::Group(request) => self.dispatch_group(now, request),
+            Command::Webhook(request) => self.webhook(now, request, effects)?,
             other => return self.dispatch_change(now, other, effects).map(Some),
         };
         Ok(Some(reply))

@@ -11,6 +11,7 @@ use crate::queue::Queue;
 use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use crate::timers::Timer;
+use crate::webhook::WEBHOOKS_MAX;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Engine {
@@ -21,6 +22,7 @@ impl Engine {
         self.check_timers(now);
         self.check_queues(now);
         self.check_schedules();
+        assert!(self.webhooks().count() <= WEBHOOKS_MAX, "there are only so many webhooks");
     }
 
     fn check_jobs(&self) {

@@ -55,6 +55,7 @@ mod timers;
 mod transit;
 mod turns;
 pub mod view;
+pub mod webhook;
 mod work;
 mod worker;
 

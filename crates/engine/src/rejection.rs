@@ -3,6 +3,7 @@
 use crate::limits::{ANSWER_BYTES_MAX, ANSWER_RECORDS_MAX, GROUP_PRIORITY_MAX, PRIORITY_MAX};
 use crate::names::JobId;
 use crate::schedule;
+use crate::webhook::Reach;
 use std::fmt;
 
 /// An expected refusal; never an error of ours.
@@ -63,6 +64,12 @@ pub enum Rejection {
     WorkerNotFound,
     /// A list of jobs that is too long for one answer.
     AnswerTooLong,
+    /// No such webhook.
+    WebhookNotFound,
+    /// The webhook would call where none may.
+    WebhookReach(Reach),
+    /// There are as many webhooks as there may be.
+    TooManyWebhooks(usize),
     /// A connection parked more requests than it may.
     TooManyParked(usize),
     /// Workers of one queue ask for more kinds of limits per group than are kept apart.
@@ -116,6 +123,9 @@ impl fmt::Display for Rejection {
                 "The answer is too large: at most {ANSWER_RECORDS_MAX} jobs and {} MB; ask for fewer with limit and offset",
                 ANSWER_BYTES_MAX >> 20
             ),
+            Rejection::WebhookNotFound => out.write_str("Webhook not found"),
+            Rejection::WebhookReach(reach) => write!(out, "Webhook URL cannot point to {reach}"),
+            Rejection::TooManyWebhooks(most) => write!(out, "Too many webhooks (max {most})"),
             Rejection::WorkerNotFound => out.write_str("Worker not found"),
             Rejection::TooManyParked(most) => write!(out, "Too many parked requests (max {most} per connection)"),
             Rejection::TooManyGroupLimits(most) => {

@@ -235,6 +235,8 @@ pub enum Reply {
         /// The moment from which it is seen who is silent.
         now: Timestamp,
     },
+    /// To a command of webhooks.
+    Webhook(crate::webhook::Answer),
     /// GetJob: `{ok, job}` with `state`, `returnvalue`, `failedReason`.
     Job(Box<JobRecord>),
     /// GetJobByCustomId: `{ok, job}` with `returnvalue`, `failedReason`, without `state`.

@@ -16,7 +16,8 @@ fn cannot_be(message: String) -> Result<(), RestoreError> {
 impl Engine {
     /// Takes the rows in. Whatever had been active is put back or fails for good afterwards, when all is in its place.
     pub(crate) fn load(&mut self, rows: Snapshot, now: Timestamp, effects: &mut Effects) -> Result<(), RestoreError> {
-        let Snapshot { jobs, keys, queues, groups, reserved: _, completed_ids, schedules, ran_on } = rows;
+        let Snapshot { jobs, keys, queues, groups, webhooks, reserved: _, completed_ids, schedules, ran_on } = rows;
+        webhooks.into_iter().for_each(|webhook| self.webhooks.insert(webhook));
         self.load_queues(queues);
         for row in groups {
             self.load_group(&row.queue, &row.group, row.settings);

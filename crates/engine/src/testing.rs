@@ -23,6 +23,8 @@ pub(crate) fn project(engine: &Engine) -> Snapshot {
             Change::PutGroup { queue, group, settings } => {
                 rows.groups.push(GroupRow { queue: Arc::from(queue), group: Arc::from(group), settings });
             }
+            Change::PutWebhook(webhook) => rows.webhooks.push(webhook.clone()),
+            Change::DeleteWebhook(_) => {}
             Change::Reserve(number) => rows.reserved = number,
             Change::PutCompletedId { n, id } => rows.completed_ids.push((n, Arc::from(id))),
             Change::PutSchedule { schedule, .. } => rows.schedules.push(schedule.clone()),

@@ -2,6 +2,7 @@
 //!
 //! Flags win over the environment. Parsed by hand: a dozen flags do not pay for a library.
 
+use crate::rest::Cors;
 use onceover_broker::config::{
     BrokerConfig, ConfigError, DataPlace, Environment, default_data_folder, parse_completed_max, parse_connections_max,
     parse_dedup_window, parse_host, parse_port, tls_files,
@@ -44,6 +45,10 @@ Environment (flags win):
   TCP_IDLE_TIMEOUT_MS  Silence in the middle of a frame that ends a connection [60000]; 0 = none does.
   RATE_LIMIT_MAX_REQUESTS, RATE_LIMIT_WINDOW_MS
                        Frames a connection may send in a time [not limited; 60000].
+  WEBHOOK_MAX_RETRIES, WEBHOOK_RETRY_DELAY_MS
+                       How often a webhook is called, and the pause before the second time [3; 1000].
+  WEBHOOK_STRICT       true: webhooks may not lead to this machine or its network [false].
+  CORS_ALLOW_ORIGIN    Other pages that may use the HTTP interface, separated by commas; * = all [none].
   RUST_LOG             What is logged to stderr, such as debug; info when not set.
 
 The exit code is 0 after an orderly stop, 1 after a failure, 2 for wrong usage, 3 when a port is in use, 4 when the data
@@ -70,6 +75,8 @@ pub struct Settings {
     pub ui: Ui,
     /// Whether the window may only look.
     pub read_only: bool,
+    /// Other pages that may use the HTTP interface.
+    pub cors: Cors,
 }
 
 /// The window's door.
@@ -95,6 +102,9 @@ pub enum UsageError {
     /// A value that a flag without one does not take.
     #[error("{0} takes no value.")]
     NeedlessValue(&'static str),
+    /// Every page could use a broker that asks for no token.
+    #[error("CORS_ALLOW_ORIGIN is *, so AUTH_TOKENS must be set; or name the origins.")]
+    OpenToAll,
     /// A value of no use.
     #[error(transparent)]
     Value(#[from] ConfigError),
@@ -203,7 +213,23 @@ impl Flags {
             Some(port) => Ui::Exactly(port),
             None => Ui::Prefer(UI_PORT_DEFAULT),
         };
-        Ok(Settings { broker, ui, read_only: self.read_only })
+        broker.webhooks = environment.webhooks;
+        let cors = cors(lookup, broker.auth_tokens.is_empty())?;
+        Ok(Settings { broker, ui, read_only: self.read_only, cors })
+    }
+}
+
+/// `CORS_ALLOW_ORIGIN`: origins with commas between them, or `*`, which without tokens would open the broker to every page
+/// that anybody opens on this machine.
+fn cors(lookup: &impl Fn(&str) -> Option<String>, is_open: bool) -> Result<Cors, UsageError> {
+    let given = lookup("CORS_ALLOW_ORIGIN").unwrap_or_default();
+    match given.trim() {
+        "*" if is_open => Err(UsageError::OpenToAll),
+        "*" => Ok(Cors::Any),
+        list => {
+            let origins = list.split(',').map(|origin| origin.trim().trim_end_matches('/'));
+            Ok(Cors::Origins(origins.filter(|origin| !origin.is_empty()).map(str::to_owned).collect()))
+        }
     }
 }
 

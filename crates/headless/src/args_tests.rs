@@ -66,6 +66,19 @@ fn the_number_of_completed_jobs_comes_from_either() {
 }
 
 #[test]
+fn other_pages_are_named_or_need_a_token() {
+    let cors = |value, tokens| run("", &[("CORS_ALLOW_ORIGIN", value), ("AUTH_TOKENS", tokens)]);
+    let given = |value, tokens| match cors(value, tokens) {
+        Ok(Action::Run(settings)) => settings.cors,
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(given("", ""), Cors::Origins(vec![]));
+    assert_eq!(given("http://a, http://b/", ""), Cors::Origins(vec!["http://a".to_owned(), "http://b".to_owned()]));
+    assert_eq!(given("*", "t"), Cors::Any);
+    assert_eq!(cors("*", ""), Err(UsageError::OpenToAll));
+}
+
+#[test]
 fn help_and_version_come_first() {
     assert_eq!(run("--port 1 --help", &[]), Ok(Action::Help));
     assert_eq!(run("-V", &[("TCP_PORT", "nonsense")]), Ok(Action::Version));

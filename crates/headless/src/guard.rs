@@ -33,9 +33,6 @@ impl Guard {
 
     /// Whether a request is meant for this door and does not come from another page.
     pub fn is_ours(&self, headers: &HeaderMap) -> bool {
-        let mut hosts = headers.get_all(HOST).iter();
-        let host = hosts.next().and_then(|host| host.to_str().ok());
-        let host_is_ours = hosts.next().is_none() && host.is_some_and(|host| self.is_our_host(host));
         let origin_is_ours = headers.get_all(ORIGIN).iter().all(|origin| {
             origin
                 .to_str()
@@ -43,7 +40,14 @@ impl Guard {
                 .and_then(|origin| origin.strip_prefix("http://"))
                 .is_some_and(|host| self.is_our_host(host))
         });
-        host_is_ours && origin_is_ours
+        self.is_our_host_in(headers) && origin_is_ours
+    }
+
+    /// Whether a request is meant for this door, wherever it comes from.
+    pub fn is_our_host_in(&self, headers: &HeaderMap) -> bool {
+        let mut hosts = headers.get_all(HOST).iter();
+        let host = hosts.next().and_then(|host| host.to_str().ok());
+        hosts.next().is_none() && host.is_some_and(|host| self.is_our_host(host))
     }
 
     /// Whether a request carries the session's cookie or the token.

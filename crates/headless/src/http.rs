@@ -4,6 +4,7 @@
 
 use crate::assets;
 use crate::guard::Guard;
+use crate::rest::{self, Rest};
 use axum::Router;
 use axum::body::{Body, Bytes};
 use axum::extract::{DefaultBodyLimit, Request, State};
@@ -35,23 +36,24 @@ const CONTENT_POLICY: &str = "default-src 'none'; script-src 'self'; style-src '
 /// What the door needs.
 pub struct Door {
     /// Who may use it.
-    pub guard: Guard,
+    pub guard: Arc<Guard>,
     /// Answers requests.
     pub inspector: Inspector,
     /// Tells of changes.
     pub broker: BrokerHandle,
 }
 
-/// All routes of the door.
-pub fn router(door: Arc<Door>) -> Router {
-    Router::new()
+/// All routes of the door: the page's own, and the HTTP interface's.
+pub fn router(door: Arc<Door>, rest: Arc<Rest>) -> Router {
+    let page = Router::new()
         .route("/session", post(session))
         .route("/rpc", post(rpc))
         .route("/changes", get(changes))
         .fallback(file)
         .layer(DefaultBodyLimit::max(BODY_BYTES_MAX))
         .layer(middleware::from_fn_with_state(Arc::clone(&door), at_the_door))
-        .with_state(door)
+        .with_state(door);
+    page.merge(rest::router(rest))
 }
 
 /// Turns away what is not meant for us, and marks every answer.

@@ -21,10 +21,11 @@ impl Bench {
     fn new(name: &str) -> Bench {
         let folder = std::env::temp_dir().join(format!("onceover-door-{}-{name}", std::process::id()));
         let broker = Broker::open(BrokerConfig::new(DataPlace::Folder(folder.clone()))).unwrap();
-        let guard = Guard::new(PORT, "a token".to_owned()).unwrap();
+        let guard = Arc::new(Guard::new(PORT, "a token".to_owned()).unwrap());
         let token = guard.token().to_owned();
+        let rest = Rest::new(Arc::clone(&guard), broker.handle(), rest::Cors::Origins(Vec::new()), false);
         let door = Door { guard, inspector: Inspector::new(broker.handle()), broker: broker.handle() };
-        Bench { router: router(Arc::new(door)), token, folder, broker: Some(broker) }
+        Bench { router: router(Arc::new(door), Arc::new(rest)), token, folder, broker: Some(broker) }
     }
 
     async fn ask(&self, request: request::Builder, body: &str) -> Response {

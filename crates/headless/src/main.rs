@@ -8,10 +8,15 @@ mod assets;
 mod guard;
 mod http;
 mod page_token;
+mod rest;
+mod rest_events;
+mod rest_routes;
+mod rest_views;
 
 use crate::args::{Action, HELP, Settings, Ui};
 use crate::guard::Guard;
 use crate::http::Door;
+use crate::rest::{Cors, Rest};
 use onceover_broker::{Broker, BrokerHandle, BrokerStatus, ListenError, StartError};
 use onceover_inspect::{Inspector, Settings as WindowSettings};
 use std::io::{self, IsTerminal, Write};
@@ -109,7 +114,7 @@ async fn serve(settings: Settings) -> Result<(), Failure> {
         say(&format!("onceoverd listening on {addr}"));
     }
     if let Some(listener) = ui {
-        open_ui(listener, handle.clone(), settings.read_only)?;
+        open_ui(listener, handle.clone(), settings.read_only, settings.cors)?;
     }
     let ended = tokio::select! {
         () = stop.received() => Ok(()),
@@ -138,14 +143,15 @@ async fn bind_ui(ui: Ui) -> Result<Option<TcpListener>, Failure> {
     }
 }
 
-fn open_ui(listener: TcpListener, broker: BrokerHandle, read_only: bool) -> Result<(), Failure> {
+fn open_ui(listener: TcpListener, broker: BrokerHandle, read_only: bool, cors: Cors) -> Result<(), Failure> {
     let addr = listener.local_addr()?;
-    let guard = Guard::new(addr.port(), page_token::of(&broker.data_file())?)?;
+    let guard = Arc::new(Guard::new(addr.port(), page_token::of(&broker.data_file())?)?);
     let link = format!("window at http://{addr}/#token={}", guard.token());
     let inspector = Inspector::new(broker.clone()).with_settings(WindowSettings::fixed(read_only));
+    let rest = Arc::new(Rest::new(Arc::clone(&guard), broker.clone(), cors, read_only));
     let door = Door { guard, inspector, broker };
     tokio::spawn(async move {
-        if let Err(error) = axum::serve(listener, http::router(Arc::new(door))).await {
+        if let Err(error) = axum::serve(listener, http::router(Arc::new(door), rest)).await {
             tracing::error!(%error, "the window's door has closed");
         }
     });

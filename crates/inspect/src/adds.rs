@@ -90,7 +90,7 @@ impl Row<Field> for Logged<'_> {
             Field::Replay => self.entry.decided()?.replay_of.and_then(|seq| i64::try_from(seq).ok()),
             Field::Run => match &self.entry.source {
                 AddSource::Client(client) => client.run().and_then(|mark| i64::try_from(mark.run).ok()),
-                AddSource::Window | AddSource::Broker => None,
+                AddSource::Window | AddSource::Http | AddSource::Broker => None,
             },
             Field::Queue | Field::Key | Field::Name | Field::Id | Field::Decision | Field::Client => None,
         }
@@ -149,7 +149,7 @@ fn has_id_with(entry: &AddEntry, word: &Needle) -> bool {
 /// Process and connection, `UI` or `scheduler`.
 pub fn client(source: &AddSource) -> String {
     match source {
-        AddSource::Client(_) => source.label(),
+        AddSource::Client(_) | AddSource::Http => source.label(),
         AddSource::Window => "UI".to_owned(),
         AddSource::Broker => "scheduler".to_owned(),
     }

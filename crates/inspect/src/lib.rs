@@ -11,6 +11,7 @@ mod add_search;
 mod adds;
 mod asked;
 mod attention;
+pub mod call;
 mod clients;
 mod compose;
 mod dispatch;

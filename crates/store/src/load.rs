@@ -16,6 +16,7 @@ use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
 use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::{LastRun, Rule, Schedule, ScheduleId};
 use onceover_engine::time::{Millis, Timestamp};
+use onceover_engine::webhook::{Secret, Webhook, WebhookEvent};
 use rusqlite::types::FromSql;
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
@@ -49,6 +50,10 @@ const GROUPS: &str = "
 SELECT rowid, queue, group_id, paused, held_until_ms, rate_max, rate_duration_ms, concurrency_max FROM group_settings
 ORDER BY queue, group_id";
 
+const WEBHOOKS: &str = "
+SELECT id, url, events, queue, secret, created_at_ms, last_triggered_at_ms, successes, failures, enabled FROM webhooks
+ORDER BY id";
+
 const COMPLETED_IDS: &str = "SELECT generation, id FROM completed_ids ORDER BY generation";
 
 const SCHEDULES: &str = "
@@ -71,6 +76,7 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
         keys: rows(&moment, file, "dedup_keys", KEYS, &mut faults, |cells| key(cells, &mut names))?,
         queues: rows(&moment, file, "queues", QUEUES, &mut faults, |cells| queue(cells, &mut names))?,
         groups: rows(&moment, file, "group_settings", GROUPS, &mut faults, |cells| group(cells, &mut names))?,
+        webhooks: rows(&moment, file, "webhooks", WEBHOOKS, &mut faults, webhook)?,
         reserved: reserved(&moment, file)?,
         completed_ids: rows(&moment, file, "completed_ids", COMPLETED_IDS, &mut faults, |cells| {
             Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
@@ -205,6 +211,24 @@ fn schedule(cells: &mut Cells<'_, '_>) -> Result<Schedule, String> {
     }
     let data = cells.take::<Option<Vec<u8>>>("payload")?.map(Payload::from);
     Ok(Schedule { id, rule: Arc::new(rule), data, next_run, executions, last })
+}
+
+fn webhook(cells: &mut Cells<'_, '_>) -> Result<Webhook, String> {
+    let event =
+        |name: &str| WebhookEvent::parse(name).ok_or_else(|| format!("column events: no event is called '{name}'"));
+    let names = |text: Arc<str>| text.split(',').filter(|name| !name.is_empty()).map(event).collect();
+    Ok(Webhook {
+        id: cells.take("id")?,
+        url: cells.take("url")?,
+        events: cells.take("events").and_then(names)?,
+        queue: cells.take("queue")?,
+        secret: cells.take::<Option<Arc<str>>>("secret")?.map(Secret),
+        created_at: cells.moment("created_at_ms")?,
+        last_triggered: cells.take::<Option<i64>>("last_triggered_at_ms")?.map(Timestamp),
+        successes: cells.number("successes")?,
+        failures: cells.number("failures")?,
+        enabled: cells.take("enabled")?,
+    })
 }
 
 /// 0 when the engine has not reserved any numbers yet.

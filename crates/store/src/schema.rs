@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -166,6 +166,21 @@ CREATE TABLE schedules (
 const FORMAT_6: &str = "
 ALTER TABLE queues ADD COLUMN place INTEGER NOT NULL DEFAULT 0; -- in the order of registration
 ALTER TABLE queues ADD COLUMN dead_letters TEXT;                -- what is set about them, as JSON; NULL: nothing
+";
+
+const FORMAT_7: &str = "
+CREATE TABLE webhooks (
+    id TEXT PRIMARY KEY,
+    url TEXT NOT NULL,
+    events TEXT NOT NULL,                   -- their names, separated by commas
+    queue TEXT,                             -- NULL: all
+    secret TEXT,
+    created_at_ms INTEGER NOT NULL,
+    last_triggered_at_ms INTEGER,
+    successes INTEGER NOT NULL,
+    failures INTEGER NOT NULL,
+    enabled INTEGER NOT NULL
+) WITHOUT ROWID;
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

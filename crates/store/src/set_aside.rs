@@ -68,6 +68,7 @@ fn move_all(conn: &mut Connection, faults: &[Fault]) -> rusqlite::Result<()> {
             "schedules" => move_rows(&turn, "schedules", "number = ?1", row, why)?,
             "queues" => move_rows(&turn, "queues", "name = ?1", row, why)?,
             "group_settings" => move_rows(&turn, "group_settings", "rowid = ?1", row, why)?,
+            "webhooks" => move_rows(&turn, "webhooks", "id = ?1", row, why)?,
             other => move_rows(&turn, other, "generation = ?1", row, why)?,
         }
     }

@@ -10,6 +10,7 @@ use onceover_engine::command::Payload;
 use onceover_engine::job::{Blob, Job};
 use onceover_engine::names::{EntryId, JobKey, QueueId};
 use onceover_engine::schedule::{Schedule, ScheduleId};
+use onceover_engine::webhook::Webhook;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -60,6 +61,7 @@ struct Rows {
     keys: BTreeMap<EntryId, Arc<KeyRow>>,
     queues: BTreeMap<Arc<str>, QueueSettings>,
     groups: BTreeMap<(Arc<str>, Arc<str>), GroupSettings>,
+    webhooks: BTreeMap<Arc<str>, Webhook>,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
     schedules: BTreeMap<ScheduleId, Arc<Schedule>>,
     reserved: u64,
@@ -213,6 +215,8 @@ impl Rows {
                 self.groups.insert((Arc::from(queue), Arc::from(group)), settings);
             }
             Change::DeleteGroup { queue, group } => drop(self.groups.remove(&(Arc::from(queue), Arc::from(group)))),
+            Change::PutWebhook(webhook) => drop(self.webhooks.insert(webhook.id.clone(), webhook.clone())),
+            Change::DeleteWebhook(id) => drop(self.webhooks.remove(id)),
             Change::Reserve(below) => self.reserved = below,
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
             Change::PutSchedule { schedule, whole } => self.put_schedule(schedule, whole)?,
@@ -275,6 +279,7 @@ impl Rows {
             keys: self.keys.values().map(|row| KeyRow::clone(row)).collect(),
             queues: self.queues.iter().map(|(name, settings)| (name.clone(), settings.clone())).collect(),
             groups: self.groups.iter().map(group_row).collect(),
+            webhooks: self.webhooks.values().cloned().collect(),
             reserved: self.reserved,
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
             schedules: self.schedules.values().map(|row| Schedule::clone(row)).collect(),

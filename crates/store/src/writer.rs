@@ -13,6 +13,7 @@ use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::JobKey;
 use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::Schedule;
+use onceover_engine::webhook::Webhook;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, params};
 use serde::Serialize;
@@ -58,6 +59,10 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 const UPDATE_SCHEDULE: &str = "
 UPDATE schedules SET next_run_at_ms = ?2, executions = ?3, last_run = ?4 WHERE number = ?1";
+const PUT_WEBHOOK: &str = "
+INSERT OR REPLACE INTO webhooks (id, url, events, queue, secret, created_at_ms, last_triggered_at_ms, successes, failures,
+    enabled)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
 const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
 const DELETE_PAYLOAD: &str = "DELETE FROM payloads WHERE generation = ?1";
@@ -66,6 +71,7 @@ const DELETE_KEY: &str = "DELETE FROM dedup_keys WHERE entry = ?1";
 const DELETE_QUEUE: &str = "DELETE FROM queues WHERE name = ?1";
 const DELETE_GROUP: &str = "DELETE FROM group_settings WHERE queue = ?1 AND group_id = ?2";
 const DELETE_SCHEDULE: &str = "DELETE FROM schedules WHERE number = ?1";
+const DELETE_WEBHOOK: &str = "DELETE FROM webhooks WHERE id = ?1";
 const DELETE_COMPLETED_ID: &str = "DELETE FROM completed_ids WHERE generation = ?1";
 
 /// Buffers that are filled anew for each row and keep their memory.
@@ -142,12 +148,33 @@ impl<'s> Writer<'s> {
             Change::DeleteQueue(name) => self.run(DELETE_QUEUE, params![name]).map(drop),
             Change::PutGroup { queue, group, settings } => self.put_group(queue, group, settings),
             Change::DeleteGroup { queue, group } => self.run(DELETE_GROUP, params![queue, group]).map(drop),
+            Change::PutWebhook(webhook) => self.put_webhook(webhook),
+            Change::DeleteWebhook(id) => self.run(DELETE_WEBHOOK, params![id]).map(drop),
             Change::Reserve(below) => self.run(PUT_META, params![RESERVED, row_id(below)]).map(drop),
             Change::PutCompletedId { n, id } => self.run(PUT_COMPLETED_ID, params![row_id(n.0), id]).map(drop),
             Change::PutSchedule { schedule, whole } => self.put_schedule(schedule, whole),
             Change::DeleteSchedule(id) => self.run(DELETE_SCHEDULE, params![row_id(id.0)]).map(drop),
             Change::DeleteCompletedId(n) => self.run(DELETE_COMPLETED_ID, params![row_id(n.0)]).map(drop),
         }
+    }
+
+    fn put_webhook(&mut self, webhook: &Webhook) -> Result<(), StoreError> {
+        let Webhook { id, url, events, queue, secret, created_at, last_triggered, successes, failures, enabled } =
+            webhook;
+        let events = events.iter().map(|event| event.as_str()).collect::<Vec<_>>().join(",");
+        let values = params![
+            &**id,
+            &**url,
+            events,
+            queue.as_deref(),
+            secret.as_ref().map(|secret| &*secret.0),
+            created_at.0,
+            last_triggered.map(|at| at.0),
+            row_id(*successes),
+            row_id(*failures),
+            enabled,
+        ];
+        self.run(PUT_WEBHOOK, values).map(drop)
     }
 
     fn insert_job(&mut self, job: &Job, queue: &str) -> Result<(), StoreError> {

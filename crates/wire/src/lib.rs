@@ -17,6 +17,7 @@ pub mod json;
 mod json_size;
 mod limits;
 pub mod msgpack;
+pub mod reach;
 pub mod request;
 
 pub use decode::decode;
@@ -32,6 +33,8 @@ mod decode_monitor_tests;
 mod decode_rest_tests;
 #[cfg(test)]
 mod decode_tests;
+#[cfg(test)]
+mod decode_webhook_tests;
 #[cfg(test)]
 mod decode_work_tests;
 #[cfg(test)]

@@ -21,7 +21,6 @@ const queueCalls: Record<string, (queue: Queue<Data>) => unknown> = {
   rateLimit: (queue) => queue.rateLimit(1_000),
   getRateLimitTtl: (queue) => queue.getRateLimitTtl(),
   isMaxed: (queue) => queue.isMaxed(),
-  trimEvents: (queue) => queue.trimEvents(10),
   getChildrenValues: (queue) => queue.getChildrenValues('j'),
   getGroupJobsCount: (queue) => queue.getGroupJobsCount('g'),
   getGroupsJobsCount: (queue) => queue.getGroupsJobsCount(),

@@ -329,6 +329,19 @@ def figures():
 
 
 @checks
+def webhooks():
+    """add_webhook, list_webhooks, set_webhook_enabled, remove_webhook"""
+    with connect() as queue:
+        hook = queue.add_webhook("http://127.0.0.1:1/", ["job.progress"], queue.name, "hidden")
+        (one,) = [listed for listed in queue.list_webhooks() if listed["id"] == hook]
+        same((one["url"], one["events"], one["queue"], one["enabled"]), ("http://127.0.0.1:1/", ["job.progress"], queue.name, True))
+        queue.set_webhook_enabled(hook, False)
+        same([listed["enabled"] for listed in queue.list_webhooks() if listed["id"] == hook], [False])
+        queue.remove_webhook(hook)
+        refused("Webhook not found", lambda: queue.remove_webhook(hook))
+
+
+@checks
 def children_of_a_job():
     """a job that waits for others starts when they are done"""
     with connect() as queue:

@@ -5,6 +5,7 @@ use onceover_engine::engine::Engine;
 use onceover_engine::job::{Blob, JobState};
 use onceover_engine::names::{EntryId, JobKey};
 use onceover_engine::schedule::{Schedule, ScheduleId};
+use onceover_engine::webhook::Webhook;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -16,6 +17,7 @@ pub struct Rows {
     keys: BTreeMap<EntryId, KeyRow>,
     queues: BTreeMap<String, QueueSettings>,
     groups: BTreeMap<(String, String), GroupSettings>,
+    webhooks: BTreeMap<Arc<str>, Webhook>,
     reserved: u64,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
     schedules: BTreeMap<ScheduleId, Schedule>,
@@ -59,6 +61,8 @@ impl Rows {
                 self.groups.insert((queue.to_owned(), group.to_owned()), settings);
             }
             Change::DeleteGroup { queue, group } => drop(self.groups.remove(&(queue.to_owned(), group.to_owned()))),
+            Change::PutWebhook(webhook) => drop(self.webhooks.insert(webhook.id.clone(), webhook.clone())),
+            Change::DeleteWebhook(id) => drop(self.webhooks.remove(id)),
             Change::Reserve(number) => self.reserved = number,
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
             Change::PutSchedule { schedule, whole } => {
@@ -94,6 +98,7 @@ impl Rows {
                     settings: *settings,
                 })
                 .collect(),
+            webhooks: self.webhooks.values().cloned().collect(),
             reserved: self.reserved,
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
             schedules: self.schedules.values().cloned().collect(),

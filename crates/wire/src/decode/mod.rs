@@ -16,6 +16,7 @@ mod names;
 mod query;
 mod repeat;
 mod schedule;
+mod webhook;
 mod work;
 
 use crate::msgpack::{Raw, Value};
@@ -43,6 +44,7 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("ACK", work::ack),
     ("ACKB", work::ack_bulk),
     ("AddLog", change::add_log),
+    ("AddWebhook", webhook::add),
     ("Auth", manage::auth),
     ("Cancel", change::cancel),
     ("ChangeDelay", change::change_delay),
@@ -93,6 +95,7 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("JobHeartbeatB", work::job_heartbeat_bulk),
     ("ListDeduplicationKeys", query::deduplication_keys),
     ("ListQueues", manage::list_queues),
+    ("ListWebhooks", webhook::list),
     ("ListWorkers", work::list_workers),
     ("Metrics", query::metrics),
     ("MoveToDelayed", change::move_to_delayed),
@@ -120,6 +123,7 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("RemoveGroupConcurrency", group::remove_concurrency),
     ("RemoveGroupRateLimit", group::remove_rate),
     ("RemoveJobDeduplicationKey", change::remove_job_deduplication_key),
+    ("RemoveWebhook", webhook::remove),
     ("Resume", manage::resume),
     ("ResumeGroup", group::resume),
     ("RetryCompleted", manage::retry_completed),
@@ -129,6 +133,7 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("SetGroupConcurrency", group::set_concurrency),
     ("SetGroupRateLimit", group::set_rate),
     ("SetStallConfig", manage::set_stall_config),
+    ("SetWebhookEnabled", webhook::set_enabled),
     ("Stats", monitor::stats),
     ("StorageStatus", monitor::storage_status),
     ("SubscribeEvents", manage::subscribe),

@@ -11,6 +11,7 @@ mod job;
 mod limit;
 mod reply;
 mod schedule;
+mod webhook;
 
 use crate::frame::write_frame;
 use crate::json::write_json;

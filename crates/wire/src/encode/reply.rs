@@ -1,7 +1,7 @@
 //! The answers to engine commands, one arm per shape.
 
 use super::job::{self, Extras, millis, time};
-use super::{EncodeCtx, figures, group, limit, schedule, write_id, write_ids};
+use super::{EncodeCtx, figures, group, limit, schedule, webhook, write_id, write_ids};
 use crate::msgpack::write::{self, MapWriter};
 use bytes::BytesMut;
 use onceover_engine::command::StateName;
@@ -36,6 +36,7 @@ pub fn reply(map: &mut MapWriter<'_>, reply: &Reply, ctx: EncodeCtx) {
         Reply::Workers { workers, processed, failed, now } => {
             figures::workers(&mut map.map("data"), workers, [*processed, *failed], *now);
         }
+        Reply::Webhook(answer) => webhook::answer(map, answer),
         Reply::Job(record) => job::record(map.key("job"), record, Extras::StateAndOutcome, ctx),
         Reply::JobByCustomId(record) => job::record(map.key("job"), record, Extras::Outcome, ctx),
         Reply::Jobs(records) => jobs(map, records, Extras::StateAndOutcome, ctx),

@@ -86,6 +86,11 @@ pub fn table() -> Vec<(Json, Vec<Must>)> {
     let bare = ["CompactMemory", "DashboardOverview", "DashboardQueues", "Prometheus", "StorageStatus"];
     table.extend(bare.map(|cmd| (json!({"cmd": cmd}), vec![])));
     table.push((json!({"cmd": "DashboardQueue", "queue": "q"}), vec![Queue, AnyNumber("jobsLimit")]));
+    let hook = json!({"cmd": "AddWebhook", "url": "http://h/", "events": ["job.pushed"]});
+    table.push((hook, vec![Text("url"), There("events"), Texts("events"), Text("queue"), Text("secret")]));
+    table.push((json!({"cmd": "RemoveWebhook", "webhookId": "w"}), vec![Id("webhookId")]));
+    table.push((json!({"cmd": "SetWebhookEnabled", "id": "w", "enabled": true}), vec![Id("id"), There("enabled")]));
+    table.push((json!({"cmd": "ListWebhooks"}), vec![]));
     // What is wrong with its length is told in one sentence for all, which is tested where it is decoded.
     table.push((json!({"cmd": "TrimEvents", "queue": "q", "maxLength": 1}), vec![Queue]));
     table

@@ -248,6 +248,8 @@ fn write(rows: &mut Snapshot, engine: &Engine) {
             Change::DeleteGroup { queue, group } => {
                 rows.groups.retain(|row| (&*row.queue, &*row.group) != (queue, group));
             }
+            Change::PutWebhook(webhook) => rows.webhooks.push(webhook.clone()),
+            Change::DeleteWebhook(_) => {}
             Change::Reserve(number) => rows.reserved = number,
             Change::PutCompletedId { n, id } => rows.completed_ids.push((n, Arc::from(id))),
             Change::DeleteCompletedId(n) => rows.completed_ids.retain(|(other, _)| *other != n),

@@ -35,7 +35,6 @@ const BUNQUEUE: &str = "
 const MISSING: &[&str] = &[
     "PUSHF UpdateParent GetChildrenValues GetFailedChildrenValues GetIgnoredChildrenFailures",
     "RemoveChildDependency RemoveUnprocessedChildren",
-    "AddWebhook RemoveWebhook ListWebhooks SetWebhookEnabled",
 ];
 
 /// Fields that take any value and stand in no row of `bad_fields`, by command.

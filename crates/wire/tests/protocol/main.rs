@@ -21,3 +21,4 @@ mod queues;
 mod record;
 mod retry;
 mod schedules;
+mod webhooks;
