@@ -33,10 +33,6 @@ fn frames() -> Vec<Json> {
     });
     let of_queue = |cmd: &str| json!({"cmd": cmd, "queue": "q"});
     let of_job = |cmd: &str, more: Json| merged(json!({"cmd": cmd, "id": "7"}), more);
-    let cron = json!({
-        "cmd": "Cron", "name": "s", "jobName": "s", "queue": "q", "data": [], "repeatEvery": 60_000, "immediately": false,
-        "jobOptions": {"maxAttempts": 2},
-    });
     vec![
         json!({"cmd": "Hello", "protocolVersion": 2, "capabilities": ["pipelining", "separate-job-name"]}),
         json!({"cmd": "Ping"}),
@@ -79,6 +75,17 @@ fn frames() -> Vec<Json> {
         json!({"cmd": "Discard", "id": "9"}),
         json!({"cmd": "MoveToWait", "id": "9"}),
         json!({"cmd": "Cancel", "id": "9"}),
+    ]
+}
+
+/// The same for whole queues, schedules, webhooks and figures; the queue is gone afterwards.
+fn frames_of_queues() -> Vec<Json> {
+    let of_queue = |cmd: &str| json!({"cmd": cmd, "queue": "q"});
+    let cron = json!({
+        "cmd": "Cron", "name": "s", "jobName": "s", "queue": "q", "data": [], "repeatEvery": 60_000, "immediately": false,
+        "jobOptions": {"maxAttempts": 2},
+    });
+    vec![
         of_queue("Pause"),
         of_queue("IsPaused"),
         of_queue("Resume"),
@@ -123,7 +130,7 @@ fn every_command_of_the_php_client_is_answered() {
     let mut bench = Bench::new();
     let mut token = String::new();
     let mut asked = 0;
-    for frame in frames() {
+    for frame in frames().into_iter().chain(frames_of_queues()) {
         let frame = as_php(with_token(frame, &token));
         let decoded = decode(&pack(&frame));
         assert!(decoded.protocol2, "its frames tell that it wants names inside the data: {frame}");
