@@ -82,7 +82,31 @@ pub enum Answer {
     Done,
 }
 
+/// A group in figures.
+#[derive(Clone, Debug, PartialEq)]
+pub struct GroupView {
+    /// Its id.
+    pub name: Arc<str>,
+    /// Ready and delayed jobs.
+    pub queued: u64,
+    /// Active jobs.
+    pub active: u64,
+    /// What is set for it.
+    pub settings: GroupSettings,
+}
+
 impl Engine {
+    /// The groups of a queue that have jobs queued or active or something set for them, by name.
+    pub fn groups(&self, queue: &str) -> impl Iterator<Item = GroupView> {
+        let groups = self.queues.find(queue).map(|queue| queue.groups.iter());
+        groups.into_iter().flatten().map(|(name, group)| GroupView {
+            name: name.clone(),
+            queued: group.queued,
+            active: group.active,
+            settings: group.settings,
+        })
+    }
+
     pub(crate) fn dispatch_group(&mut self, now: Timestamp, request: Request) -> Reply {
         Reply::Group(match request {
             Request::JobsOfAll { queue } => {
@@ -166,7 +190,7 @@ impl Engine {
     /// Forgets what is set for the groups of a queue, and their windows.
     pub(crate) fn forget_groups(&mut self, id: QueueId) {
         let queue = self.queues.get_mut(id);
-        let names: Vec<Arc<str>> = queue.groups.iter(None).map(|(name, _)| name.clone()).collect();
+        let names: Vec<Arc<str>> = queue.groups.iter().map(|(name, _)| name.clone()).collect();
         let queue_name = queue.name.clone();
         for name in names {
             let had_row = queue.change_group(&name, |group| {

@@ -118,10 +118,13 @@ impl Groups {
         self.get(name).map_or(GroupSettings::default(), |group| group.settings)
     }
 
-    /// By name, behind `after`.
-    pub(crate) fn iter(&self, after: Option<&Arc<str>>) -> impl Iterator<Item = (&Arc<str>, &Group)> {
-        use std::ops::Bound::{Excluded, Unbounded};
-        self.by_name.range::<Arc<str>, _>((after.map_or(Unbounded, Excluded), Unbounded))
+    /// By name.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&Arc<str>, &Group)> {
+        self.by_name.iter()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
     }
 
     pub(crate) fn is_empty(&self) -> bool {

@@ -166,12 +166,12 @@ impl Engine {
             *active += u64::from(job.state == JobState::Active);
         }
         counted.retain(|_, counts| *counts != (0, 0));
-        let kept = queue.groups.iter(None).map(|(name, group)| (&**name, (group.queued, group.active)));
+        let kept = queue.groups.iter().map(|(name, group)| (&**name, (group.queued, group.active)));
         let kept: BTreeMap<&str, (u64, u64)> = kept.filter(|(_, counts)| *counts != (0, 0)).collect();
         assert_eq!(kept, counted, "the counters of groups equal a recount");
         assert_eq!(queue.groups.queued(), counted.values().map(|(queued, _)| queued).sum::<u64>());
         let is_default = |(_, group): (_, &Group)| *group == Group::default();
-        assert!(!queue.groups.iter(None).any(is_default), "a group with nothing special is forgotten");
+        assert!(!queue.groups.iter().any(is_default), "a group with nothing special is forgotten");
         for (limits, free) in queue.ready.turns().views() {
             let line = queue.ready.line().filter(|(_, name)| queue.groups.is_free(name, limits));
             let line: BTreeMap<u64, &str> = line.map(|(turn, name)| (turn, &**name)).collect();

@@ -5,6 +5,7 @@ use crate::dead::DlqConfig;
 use crate::dedup::{FreedKey, KeyEntry};
 use crate::engine::{Engine, EngineConfig};
 use crate::job::Job;
+use crate::limit::Limits;
 use crate::limits::PAGE_SCAN_MAX;
 use crate::list::{Cursor, PAGE_ORDER};
 use crate::names::{EntryId, JobId, JobKey, QueueId};
@@ -32,6 +33,10 @@ pub struct QueueView {
     pub stall: StallConfig,
     /// What becomes of its dead letters; `max_entries` is set.
     pub dlq: DlqConfig,
+    /// What limits it.
+    pub limits: Limits,
+    /// How many groups have something to tell.
+    pub groups: usize,
     /// When the oldest ready job was added.
     pub oldest_ready_at: Option<Timestamp>,
 }
@@ -123,6 +128,8 @@ impl Engine {
                 parked: queue.parked.len(),
                 stall: queue.settings.stall,
                 dlq: self.dlq_config(queue.settings.dlq),
+                limits: queue.settings.limits,
+                groups: queue.groups.len(),
                 oldest_ready_at: queue.ready.iter().next().map(|key| self.known(key).created_at),
             })
             .collect()

@@ -11,12 +11,12 @@ use crate::key_search::Search as KeySearch;
 use crate::limits::SEARCH_TIME_MAX;
 use crate::overview::{self, Closed};
 use crate::playground::{self, Playgrounds};
-use crate::request::{KeyRef, Request};
+use crate::request::{GroupPause, KeyRef, OfQueue, Request};
 use crate::settings::{self, Settings};
 use crate::view::{Changed, Failure, FailureCode, Reply, RunView, SettingChange};
 use crate::{
     adds, clients, compose, export, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys,
-    queue_actions, queues, runs, schedules,
+    queue_actions, queue_limits, queues, runs, schedules,
 };
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
@@ -141,6 +141,9 @@ impl Inspector {
                 job_bulk::preview(broker, action, chosen).await.map(Reply::JobsPreview)
             }
             Request::Queues => view(broker, queues::view).await.map(Reply::Queues),
+            Request::Groups(OfQueue { queue }) => {
+                view(broker, move |core| queue_limits::groups(core, &queue)).await.map(Reply::Groups)
+            }
             Request::Clients => view(broker, clients::view).await.map(Reply::Clients),
             Request::Settings => {
                 settings::view(broker, &self.settings).await.map(|settings| Reply::Settings(Box::new(settings)))
@@ -271,6 +274,10 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         }
         Request::ObliterateQueue { queue } => queue_actions::obliterate(broker, queue).await?,
         Request::ActOnSchedule(asked) => schedules::act(broker, asked).await?,
+        Request::ChangeLimits(change) => queue_limits::change(broker, change).await?,
+        Request::PauseGroup(GroupPause { queue, group, paused }) => {
+            queue_limits::pause_group(broker, queue, group, paused).await?
+        }
         Request::SendAdd(new) => actions::send_add(broker, &new).await?,
         Request::StartRun(asked) => runs::start(broker, asked).await?,
         Request::StopRun { id } => runs::stop(broker, id).await?,
@@ -299,6 +306,7 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::JobData { .. }
         | Request::JobsPreview { .. }
         | Request::Queues
+        | Request::Groups(_)
         | Request::Clients
         | Request::Schedules(_)
         | Request::Settings

@@ -39,6 +39,7 @@ mod overview;
 mod payload;
 mod playground;
 mod queue_actions;
+mod queue_limits;
 mod queues;
 mod record;
 mod release;

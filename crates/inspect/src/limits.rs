@@ -42,3 +42,5 @@ pub const BULK_KEYS_MAX: usize = onceover_engine::limits::RELEASED_KEYS_MAX;
 pub const ATTENTION_ROWS_MAX: usize = 200;
 /// Longest window that can be set by hand, in ms: as long as any duration of an add.
 pub const WINDOW_MS_MAX: i64 = 365 * 86_400_000;
+/// Groups of a queue shown with its limits.
+pub const GROUPS_SHOWN_MAX: usize = 200;

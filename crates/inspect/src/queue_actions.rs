@@ -34,7 +34,7 @@ async fn switch(broker: &BrokerHandle, queue: String, message: String, command: 
 }
 
 /// Only of a queue that is there: a client may pause one that is to come, but the window shows what is.
-async fn gone(broker: &BrokerHandle, name: &Arc<str>) -> Result<Option<ActionResult>, Failure> {
+pub(crate) async fn gone(broker: &BrokerHandle, name: &Arc<str>) -> Result<Option<ActionResult>, Failure> {
     let asked = Arc::clone(name);
     let known = look(broker, move |core| core.engine.queues().iter().any(|queue| queue.name == asked)).await?;
     let refusal = || refused(RefusalCode::Gone, format!("There is no queue {} any more.", code(name)));

@@ -1,6 +1,7 @@
 //! The queues in figures, with what each can be asked to do.
 
 use crate::jobs::counts_of;
+use crate::queue_limits;
 use crate::view::{Action, Can, QueueRow, QueuesView};
 use onceover_broker::CoreView;
 use onceover_broker::history::Second;
@@ -58,6 +59,7 @@ fn row(core: &CoreView<'_>, queue: &QueueView) -> QueueRow {
         oldest_waiting_at: queue.oldest_ready_at.map(|at| at.0),
         workers,
         paused: queue.paused,
+        limits: queue_limits::limits(&queue.limits),
         note: note.map(str::to_owned),
         can: vec![
             can(Action::Pause, queue.paused, "It is paused."),

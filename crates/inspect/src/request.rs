@@ -8,11 +8,13 @@ use serde::{Deserialize, Serialize};
 
 mod compose;
 mod schedules;
+mod limits;
 
 pub use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
 use crate::view::{Action, JobState, SettingChange};
 pub use compose::{ExportAdds, ExportFormat, StartRun};
 pub use schedules::{ScheduleAct, ScheduleVerb, SchedulesQuery};
+pub use limits::{GroupPause, LimitChange, OfQueue};
 
 pub use crate::playground::scenario::{
     LaneSpec, LaneStrategy, Scenario, ScriptAct, ScriptStep, WorkerMove, WorkerSpec,
@@ -201,6 +203,12 @@ pub enum Request {
         /// Name of the queue.
         queue: String,
     },
+    /// The groups of a queue, and what limits it. Answer: `GroupsView`.
+    Groups(OfQueue),
+    /// Sets the limits of a queue. Answer: `ActionResult`.
+    ChangeLimits(LimitChange),
+    /// Pauses a group, or resumes it. Answer: `ActionResult`.
+    PauseGroup(GroupPause),
     /// Adds a job from the window, through the same admission as a client's. Answer: `ActionResult`, with `seq`.
     SendAdd(Box<NewAdd>),
     /// Sends an add many times over connections of its own; it goes on without the window. Answer: `ActionResult`.

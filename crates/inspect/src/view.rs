@@ -8,6 +8,7 @@ mod adds;
 mod compose;
 mod jobs;
 mod keys;
+mod limits;
 mod playground;
 mod schedules;
 mod settings;
@@ -24,6 +25,7 @@ pub use keys::{
     Attention, AttentionCode, AttentionView, EndedKey, KeyCounts, KeyDetail, KeyGroup, KeyKind, KeyRow, KeyWorker,
     KeysPage, KeysPreview, LastDecision, ReleasePreview, Severity, Strategy,
 };
+pub use limits::{GroupRow, GroupsView, QueueLimits, RateLimit};
 pub use playground::{
     LaneAdd, LaneEnd, LaneEnding, LaneFigures, LaneJob, LaneKey, LaneSpan, LaneView, PlayClock, PlayLine, PlayRun,
     PlaygroundView, ScenariosView,
@@ -69,6 +71,8 @@ pub enum Reply {
     Job(Box<JobDetail>),
     /// To `Queues`.
     Queues(QueuesView),
+    /// To `Groups`.
+    Groups(GroupsView),
     /// To `Clients`.
     Clients(ClientsView),
     /// To `Schedules`.

@@ -11,6 +11,7 @@ import './queue_methods';
 import './job_methods';
 import './worker_methods';
 import './schedulers';
+import './limits';
 import './refusals';
 import { checks, holders, same, unused } from './client';
 

@@ -13,10 +13,6 @@ with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unsupp
 
 # How each is called, on a queue or on a job.
 CALLS = {
-    "Queue.set_global_rate_limit": lambda queue: queue.set_global_rate_limit(5, 1_000),
-    "Queue.remove_global_rate_limit": lambda queue: queue.remove_global_rate_limit(),
-    "Queue.set_global_concurrency": lambda queue: queue.set_global_concurrency(2),
-    "Queue.remove_global_concurrency": lambda queue: queue.remove_global_concurrency(),
     "Queue.get_children_values": lambda queue: queue.get_children_values("j"),
     "Queue.get_failed_children_values": lambda queue: queue.get_failed_children_values("j"),
     "Queue.get_ignored_children_failures": lambda queue: queue.get_ignored_children_failures("j"),

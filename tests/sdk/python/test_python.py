@@ -8,6 +8,7 @@ import sys
 
 import job_options
 import keys
+import limits
 import queue_methods
 import refusals
 import schedulers
@@ -15,7 +16,7 @@ import worker_methods
 
 from client import broker, checks, same, unused
 
-PARTS = (keys, job_options, queue_methods, worker_methods, schedulers, refusals)
+PARTS = (keys, job_options, queue_methods, worker_methods, limits, schedulers, refusals)
 
 
 @checks

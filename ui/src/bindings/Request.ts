@@ -2,6 +2,7 @@
 import type { Action } from "./Action";
 import type { AddsQuery } from "./AddsQuery";
 import type { ExportAdds } from "./ExportAdds";
+import type { GroupPause } from "./GroupPause";
 import type { JobState } from "./JobState";
 import type { JobsChosen } from "./JobsChosen";
 import type { JobsQuery } from "./JobsQuery";
@@ -9,7 +10,9 @@ import type { KeyRef } from "./KeyRef";
 import type { KeyWindow } from "./KeyWindow";
 import type { KeysChosen } from "./KeysChosen";
 import type { KeysQuery } from "./KeysQuery";
+import type { LimitChange } from "./LimitChange";
 import type { NewAdd } from "./NewAdd";
+import type { OfQueue } from "./OfQueue";
 import type { PlaygroundAct } from "./PlaygroundAct";
 import type { ScheduleAct } from "./ScheduleAct";
 import type { SchedulesQuery } from "./SchedulesQuery";
@@ -163,7 +166,7 @@ olderThanMs: number, } | { "type": "obliterateQueue",
 /**
  * Name of the queue.
  */
-queue: string, } | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
+queue: string, } | { "type": "groups" } & OfQueue | { "type": "changeLimits" } & LimitChange | { "type": "pauseGroup" } & GroupPause | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
 /**
  * Its number.
  */

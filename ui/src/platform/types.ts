@@ -12,6 +12,7 @@ import type { ExportPart } from '../bindings/ExportPart';
 import type { RunView } from '../bindings/RunView';
 import type { AddRead } from '../bindings/AddRead';
 import type { Failure } from '../bindings/Failure';
+import type { GroupsView } from '../bindings/GroupsView';
 import type { JobDetail } from '../bindings/JobDetail';
 import type { JobsPage } from '../bindings/JobsPage';
 import type { JobsPreview } from '../bindings/JobsPreview';
@@ -49,6 +50,7 @@ interface Reads {
   jobsPreview: JobsPreview;
   queues: QueuesView;
   schedules: SchedulesView;
+  groups: GroupsView;
   settings: SettingsView;
   clients: ClientsView;
   scenarios: ScenariosView;

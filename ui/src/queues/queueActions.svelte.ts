@@ -5,13 +5,15 @@ import { openComposer } from '../lib/composer.svelte';
 import { go, term } from '../lib/route.svelte';
 import type { RowAction } from '../lib/rowActions.svelte';
 
+type Asked = 'drain' | 'clean' | 'obliterate' | 'limits';
+
 /** The question that is open, and about which queue. */
-export const queueAsking = $state<{ what: 'drain' | 'clean' | 'obliterate' | null; queue: string }>({
+export const queueAsking = $state<{ what: Asked | null; queue: string }>({
   what: null,
   queue: '',
 });
 
-function asks(what: 'drain' | 'clean' | 'obliterate') {
+function asks(what: Asked) {
   return (row: QueueRow) => {
     queueAsking.queue = row.name;
     queueAsking.what = what;
@@ -55,6 +57,7 @@ export const QUEUE_ACTIONS: RowAction<QueueRow>[] = [
     hidden: (row) => !row.paused,
     run: (row) => void perform({ type: 'resumeQueue', queue: row.name }),
   },
+  { id: 'limits', label: 'Limits and groups…', icon: 'lock', changes: true, run: asks('limits') },
   {
     id: 'drain',
     label: 'Drain…',
@@ -85,3 +88,11 @@ export const QUEUE_ACTIONS: RowAction<QueueRow>[] = [
     run: asks('obliterate'),
   },
 ];
+
+/** A queue's rate in words, such as `5 per 1 s`; empty without one. */
+export function rateOf({ limits }: QueueRow): string {
+  const rate = limits.temporaryRate ?? limits.rate;
+  return rate
+    ? `${rate.max} per ${rate.durationMs % 1000 ? `${rate.durationMs} ms` : `${rate.durationMs / 1000} s`}`
+    : '';
+}

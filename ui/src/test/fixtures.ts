@@ -325,6 +325,7 @@ export function jobDetail(row: JobRow, over: Partial<JobDetail> = {}): JobDetail
 export function queueRow(over: Partial<QueueRow> = {}): QueueRow {
   return {
     name: 'sync',
+    limits: { concurrency: null, rate: null, temporaryRate: null, temporaryUntil: null },
     waiting: 12,
     active: 2,
     delayed: 3,

@@ -157,6 +157,17 @@ pub enum Step {
         queue: u8,
         key: u8,
     },
+    /// A rate for good or for a time; none clears it.
+    Rate {
+        queue: u8,
+        max: Option<u32>,
+        ttl: Option<i64>,
+    },
+    /// Jobs at once; none clears it.
+    Most {
+        queue: u8,
+        max: Option<u32>,
+    },
     Pause(u8),
     Resume(u8),
     Disconnect(u8),
@@ -303,6 +314,15 @@ impl fmt::Display for Step {
             Step::RemoveKey { queue, key } => write!(out, "remove-key {} key=k{key}", queue_name(*queue)),
             Step::RemoveJobKey(job) => write!(out, "remove-job-key {job}"),
             Step::Owner { queue, key } => write!(out, "owner {} key=k{key}", queue_name(*queue)),
+            Step::Rate { queue, max, ttl } => {
+                write!(out, "rate {}", queue_name(*queue))?;
+                option(out, "max", *max)?;
+                option(out, "ttl", *ttl)
+            }
+            Step::Most { queue, max } => {
+                write!(out, "most {}", queue_name(*queue))?;
+                option(out, "max", *max)
+            }
             Step::Pause(queue) => write!(out, "pause {}", queue_name(*queue)),
             Step::Resume(queue) => write!(out, "resume {}", queue_name(*queue)),
             Step::Disconnect(conn) => write!(out, "disconnect conn={conn}"),
@@ -459,6 +479,8 @@ pub fn parse(line: &str) -> Step {
         "remove-key" => Step::RemoveKey { queue: queue(), key: words.key().expect("a key") },
         "remove-job-key" => Step::RemoveJobKey(words.number(1)),
         "owner" => Step::Owner { queue: queue(), key: words.key().expect("a key") },
+        "rate" => Step::Rate { queue: queue(), max: words.option("max"), ttl: words.option("ttl") },
+        "most" => Step::Most { queue: queue(), max: words.option("max") },
         "pause" => Step::Pause(queue()),
         "resume" => Step::Resume(queue()),
         "disconnect" => Step::Disconnect(words.option("conn").expect("a connection")),

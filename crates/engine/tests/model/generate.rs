@@ -64,6 +64,7 @@ const KINDS: [(Kind, u32, bool); 30] = [
     (Kind::RemoveJobKey, 3, false),
     (Kind::Owner, 1, false),
     (Kind::PauseResume, 2, false),
+    (Kind::Limit, 2, false),
     (Kind::Disconnect, 2, false),
     (Kind::Time, 10, true),
     (Kind::Stop, 5, false),
@@ -98,6 +99,7 @@ enum Kind {
     RemoveJobKey,
     Owner,
     PauseResume,
+    Limit,
     Disconnect,
     Time,
     Stop,
@@ -245,6 +247,15 @@ impl<'a> Generator<'a> {
             Kind::Owner => Step::Owner { queue: self.queue(), key: self.key() },
             Kind::PauseResume if self.random.chance(40) => Step::Pause(self.queue()),
             Kind::PauseResume => Step::Resume(self.queue()),
+            Kind::Limit if self.random.chance(50) => {
+                let max = self.random.pick(&[None, None, Some(0), Some(1), Some(2), Some(2)]);
+                Step::Most { queue: self.queue(), max }
+            }
+            Kind::Limit => {
+                let max = self.random.pick(&[None, None, Some(0), Some(1), Some(2), Some(3)]);
+                let ttl = self.random.pick(&[None, None, Some(30), Some(6_000)]).filter(|_| max.is_some());
+                Step::Rate { queue: self.queue(), max, ttl }
+            }
             Kind::Disconnect => Step::Disconnect(1 + self.random.below(2) as u8),
             Kind::Time => self.time(),
             Kind::Stop => match self.random.below(4) {

@@ -2,10 +2,13 @@
 //!
 //! States and texts are protocol-core.md 4 to 8 and protocol-admin.md 2 and 5; what becomes of keys is dedup.md 4 and 7.
 
+use crate::limits::Limits;
 use crate::marks::mark;
 use crate::naive::{Answer, Delivery, Generation, Id, Job, Lock, Model, Refusal, State};
 use onceover_engine::command::{CleanState, DlqPatch};
 
+/// The start of a job that has none.
+const NEVER: i64 = i64::MIN / 2;
 const STALL_INTERVAL: i64 = 30_000;
 const STALL_GRACE: i64 = 5_000;
 const STALLS_MAX: u32 = 3;
@@ -85,6 +88,7 @@ impl Model {
         all.extend(self.jobs.iter().filter(|job| job.state == State::Queued).map(|job| job.run_at));
         let leases = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.lock.as_ref());
         all.extend(leases.map(|lock| lock.expires_at));
+        all.extend(self.limits.iter().flat_map(Limits::moments));
         // What is kept for a week would take most steps there.
         all.retain(|at| *at > self.now && *at < self.now + 1_000_000);
         all.sort_unstable();
@@ -161,6 +165,7 @@ impl Model {
     pub fn restart(&mut self, now: i64) {
         self.now = now;
         self.next_sweep = None;
+        self.restart_limits();
         let mut were_active = Vec::new();
         // No worker runs any more: a job that fails for good here meets no active one.
         for (at, job) in self.jobs.iter_mut().enumerate() {
@@ -196,7 +201,9 @@ impl Model {
         let ready = |job: &Job| job.spec.step.queue == queue && job.state == State::Queued && job.run_at <= now;
         let order = |at: &Generation| (-self.jobs[*at].priority, self.jobs[*at].run_at, *at);
         let first = (0..self.jobs.len()).filter(|at| ready(&self.jobs[*at])).min_by_key(order);
-        let Some(at) = first.filter(|_| !self.paused[usize::from(queue)]) else { return Answer::Pulled(None) };
+        let first = first.filter(|_| !self.paused[usize::from(queue)] && self.lets_take(queue));
+        let Some(at) = first else { return Answer::Pulled(None) };
+        self.pay(queue);
         let number = self.deliveries;
         self.deliveries += 1;
         let job = &mut self.jobs[at];
@@ -248,6 +255,8 @@ impl Model {
             Ok(right @ (Right::Active(at) | Right::Late(at))) => {
                 if matches!(right, Right::Late(_)) {
                     mark("late", "completed");
+                    // It was put back, and what was put back has not been started.
+                    self.jobs[at].started_at = NEVER;
                 }
                 let remove = remove || self.jobs[at].spec.step.forget_done;
                 self.ended(at, State::Completed, remove);
@@ -392,6 +401,7 @@ impl Model {
         self.entries.retain(|entry| entry.queue != queue);
         self.paused[usize::from(queue)] = false;
         self.dlq[usize::from(queue)] = DlqPatch::default();
+        self.limits[usize::from(queue)] = Limits::default();
         Answer::Ok
     }
 }

@@ -10,6 +10,7 @@ mod dead;
 mod drive;
 mod generate;
 mod lifecycle;
+mod limits;
 mod marks;
 mod moves;
 mod naive;

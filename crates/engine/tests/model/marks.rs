@@ -9,7 +9,7 @@ pub const STRATEGIES: [&str; 5] = ["default", "extend", "replace", "keep", "keep
 pub const OWNERS: [&str; 10] =
     ["queued", "retrying", "blocked", "parked", "active", "completed", "failed", "gone", "tied", "id reused"];
 /// Other places, by subject.
-const PLACES: [(&str, &str); 31] = [
+const PLACES: [(&str, &str); 33] = [
     ("bulk", "accepted prefix"),
     ("bulk", "refused as a whole"),
     ("jobId", "live"),
@@ -41,6 +41,8 @@ const PLACES: [(&str, &str); 31] = [
     ("dead letter", "cannot come back"),
     ("dead letter", "forgotten"),
     ("dead letter", "evicted"),
+    ("limit", "no slot"),
+    ("limit", "no token"),
 ];
 /// A place that was met less often in a full run is one that the generator hardly reaches.
 const TIMES_MIN: u64 = 3;

@@ -4,6 +4,7 @@
 //! Written from the contract, not from the engine: where the two differ, one of them is wrong.
 
 use crate::commands::AddStep;
+use crate::limits::Limits;
 use onceover_engine::command::{DlqPatch, StateName};
 use std::rc::Rc;
 
@@ -179,6 +180,7 @@ pub struct Model {
     /// Jobs that completed and were removed at once: they still satisfy a dependency.
     pub done_and_gone: Vec<Id>,
     pub paused: [bool; 3],
+    pub limits: [Limits; 3],
     /// Adds decided in this step.
     pub decided: Vec<Decided>,
     /// What each add's label was answered with.

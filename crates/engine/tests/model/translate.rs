@@ -3,10 +3,12 @@
 
 use crate::commands::{AddStep, ClaimOf, IDS, IdOf, KEYS, QUEUES, REPEAT_EVERY, Step, Token, Worked};
 use crate::drive::Stage;
+use crate::limits::RATE_DURATION;
 use crate::naive::{Answer, Code, Id, Refusal, Spec, State};
 use onceover_engine::command::*;
 use onceover_engine::dedup::DecisionCode;
 use onceover_engine::effects::AddRecord;
+use onceover_engine::limit::{Rate, Request as Limit};
 use onceover_engine::names::JobId;
 use onceover_engine::reply::Reply;
 use onceover_engine::schedule::Timing;
@@ -302,6 +304,25 @@ impl Stage {
             Step::Owner { queue: at, key } => {
                 let (queue, text) = (queue_text(*at), key_text(key));
                 (Command::GetDeduplicationJobId { queue, key: text }, self.model.owner(*at, *key))
+            }
+            Step::Rate { queue: at, max, ttl } => {
+                let queue = queue_text(*at);
+                let request = match max {
+                    None => Limit::ClearRate { queue },
+                    Some(max) => {
+                        let rate = Rate { max: u64::from(*max), duration: Millis(RATE_DURATION) };
+                        Limit::SetRate { queue, rate, ttl: ttl.map(Millis) }
+                    }
+                };
+                (Command::Limit(request), self.model.rate(*at, *max, *ttl))
+            }
+            Step::Most { queue: at, max } => {
+                let queue = queue_text(*at);
+                let request = match max {
+                    None => Limit::ClearConcurrency { queue },
+                    Some(max) => Limit::SetConcurrency { queue, limit: u64::from(*max) },
+                };
+                (Command::Limit(request), self.model.most(*at, *max))
             }
             Step::Pause(at) => {
                 self.model.paused[usize::from(*at)] = true;

@@ -176,6 +176,8 @@ pub struct QueueRow {
     pub workers: u32,
     /// Whether it hands out no jobs.
     pub paused: bool,
+    /// What limits it.
+    pub limits: super::QueueLimits,
     /// A few words when something is wrong, such as `no workers`; absent for a healthy queue.
     pub note: Option<String>,
     /// Possible actions.
