@@ -151,6 +151,10 @@ fn same_request(one: &Add, other: &Add) -> bool {
 
 /// Listens for clients on another port of the same host.
 pub async fn use_port(broker: &BrokerHandle, port: u16) -> Outcome {
+    if port == 0 {
+        let message = "port: must be 1 to 65535".to_owned();
+        return Err(Failure { code: FailureCode::BadRequest, message });
+    }
     match wanted(broker) {
         Some(addr) => listen(broker, SocketAddr::new(addr.ip(), port)).await,
         None => finished(broker, done(String::new())).await,

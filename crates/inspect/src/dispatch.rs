@@ -11,7 +11,7 @@ use crate::key_search::Search as KeySearch;
 use crate::limits::SEARCH_TIME_MAX;
 use crate::overview::{self, Closed};
 use crate::playground::{self, Playgrounds};
-use crate::request::{GroupPause, KeyRef, OfQueue, Request};
+use crate::request::{KeyRef, OfQueue, Request};
 use crate::settings::{self, Settings};
 use crate::view::{Changed, Failure, FailureCode, Reply, RunView, SettingChange};
 use crate::{
@@ -133,17 +133,14 @@ impl Inspector {
             }
             Request::JobData { id } => {
                 let gone = not_found(format!("There is no job {} any more.", crate::words::code(&id)));
-                let found = view(broker, move |core| job_actions::data_text(core, &id)).await?;
-                found.map(Reply::Text).ok_or(gone)
+                view(broker, move |core| job_actions::data_text(core, &id)).await?.map(Reply::Text).ok_or(gone)
             }
             Request::JobsPreview { action, jobs } => {
                 let (action, chosen) = (BulkAction::of(action)?, job_bulk::chosen(jobs)?);
                 job_bulk::preview(broker, action, chosen).await.map(Reply::JobsPreview)
             }
             Request::Queues => view(broker, queues::view).await.map(Reply::Queues),
-            Request::Groups(OfQueue { queue }) => {
-                view(broker, move |core| queue_limits::groups(core, &queue)).await.map(Reply::Groups)
-            }
+            Request::Groups(of) => view(broker, move |core| queue_limits::groups(core, &of)).await.map(Reply::Groups),
             Request::Clients => view(broker, clients::view).await.map(Reply::Clients),
             Request::Settings => {
                 settings::view(broker, &self.settings).await.map(|settings| Reply::Settings(Box::new(settings)))
@@ -268,23 +265,18 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         }
         Request::PauseQueue { queue } => queue_actions::pause(broker, queue).await?,
         Request::ResumeQueue { queue } => queue_actions::resume(broker, queue).await?,
-        Request::DrainQueue { queue } => queue_actions::drain(broker, queue).await?,
+        Request::DrainQueue(OfQueue { queue }) => queue_actions::drain(broker, queue).await?,
         Request::CleanQueue { queue, state, older_than_ms } => {
             queue_actions::clean(broker, queue, state, older_than_ms).await?
         }
-        Request::ObliterateQueue { queue } => queue_actions::obliterate(broker, queue).await?,
+        Request::ObliterateQueue(OfQueue { queue }) => queue_actions::obliterate(broker, queue).await?,
         Request::ActOnSchedule(asked) => schedules::act(broker, asked).await?,
         Request::ChangeLimits(change) => queue_limits::change(broker, change).await?,
-        Request::PauseGroup(GroupPause { queue, group, paused }) => {
-            queue_limits::pause_group(broker, queue, group, paused).await?
-        }
+        Request::PauseGroup(asked) => queue_limits::pause_group(broker, asked).await?,
         Request::SendAdd(new) => actions::send_add(broker, &new).await?,
         Request::StartRun(asked) => runs::start(broker, asked).await?,
         Request::StopRun { id } => runs::stop(broker, id).await?,
         Request::ClearLog => actions::clear_log(broker).await?,
-        Request::UsePort { port: 0 } => {
-            return Err(failure(FailureCode::BadRequest, "port: must be 1 to 65535".to_owned()));
-        }
         Request::UsePort { port } => actions::use_port(broker, port).await?,
         Request::RetryPort => actions::retry_port(broker).await?,
         Request::Overview

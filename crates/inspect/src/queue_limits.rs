@@ -3,7 +3,7 @@
 use crate::actions::{Done, Outcome, act, done, finished, refused};
 use crate::limits::GROUPS_SHOWN_MAX;
 use crate::queue_actions::gone;
-use crate::request::LimitChange;
+use crate::request::{GroupPause, LimitChange, OfQueue};
 use crate::view::{Failure, FailureCode, GroupRow, GroupsView, QueueLimits, RateLimit, RefusalCode};
 use crate::words::{code, left, plural, span};
 use onceover_broker::{BrokerHandle, CoreView};
@@ -17,8 +17,8 @@ use std::sync::Arc;
 const SAFE_MAX: u64 = 9_007_199_254_740_991;
 
 /// What limits a queue and its groups. Runs on the core thread.
-pub fn groups(core: &CoreView<'_>, queue: &str) -> GroupsView {
-    let known = core.engine.queues().into_iter().find(|known| &*known.name == queue);
+pub fn groups(core: &CoreView<'_>, OfQueue { queue }: &OfQueue) -> GroupsView {
+    let known = core.engine.queues().into_iter().find(|known| *known.name == **queue);
     let limits = known.as_ref().map_or(QueueLimits::default(), |queue| limits(&queue.limits));
     let rows = core.engine.groups(queue).take(GROUPS_SHOWN_MAX).map(|group| row(&group, core.now)).collect();
     GroupsView { limits, rows, total: known.map_or(0, |queue| queue.groups as u64) }
@@ -104,7 +104,8 @@ fn told(name: &str, concurrency: Option<u64>, rate: Option<RateLimit>) -> String
 }
 
 /// Pauses a group of a queue, or resumes it.
-pub async fn pause_group(broker: &BrokerHandle, queue: String, group: String, paused: bool) -> Outcome {
+pub async fn pause_group(broker: &BrokerHandle, asked: GroupPause) -> Outcome {
+    let GroupPause { queue, group, paused } = asked;
     let name: Arc<str> = Arc::from(queue);
     if let Some(gone) = gone(broker, &name).await? {
         return finished(broker, gone).await;

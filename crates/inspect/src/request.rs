@@ -7,14 +7,14 @@
 use serde::{Deserialize, Serialize};
 
 mod compose;
-mod schedules;
 mod limits;
+mod schedules;
 
 pub use crate::new_add::{BackoffAsked, BackoffKind, NewAdd, RepeatAsked};
 use crate::view::{Action, JobState, SettingChange};
 pub use compose::{ExportAdds, ExportFormat, StartRun};
-pub use schedules::{ScheduleAct, ScheduleVerb, SchedulesQuery};
 pub use limits::{GroupPause, LimitChange, OfQueue};
+pub use schedules::{ScheduleAct, ScheduleVerb, SchedulesQuery};
 
 pub use crate::playground::scenario::{
     LaneSpec, LaneStrategy, Scenario, ScriptAct, ScriptStep, WorkerMove, WorkerSpec,
@@ -185,10 +185,7 @@ pub enum Request {
         queue: String,
     },
     /// Removes the jobs of a queue that wait or are delayed. Answer: `ActionResult`.
-    DrainQueue {
-        /// Name of the queue.
-        queue: String,
-    },
+    DrainQueue(OfQueue),
     /// Removes jobs of one state that are old enough. Answer: `ActionResult`.
     CleanQueue {
         /// Name of the queue.
@@ -199,10 +196,7 @@ pub enum Request {
         older_than_ms: u64,
     },
     /// Removes a queue with everything in it, active jobs and keys included. Answer: `ActionResult`.
-    ObliterateQueue {
-        /// Name of the queue.
-        queue: String,
-    },
+    ObliterateQueue(OfQueue),
     /// The groups of a queue, and what limits it. Answer: `GroupsView`.
     Groups(OfQueue),
     /// Sets the limits of a queue. Answer: `ActionResult`.

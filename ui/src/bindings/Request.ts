@@ -26,11 +26,11 @@ export type Request = { "type": "overview" } | { "type": "adds" } & AddsQuery | 
 /**
  * Number of the add in the log.
  */
-seq: number, } | { "type": "addData", 
+seq: bigint, } | { "type": "addData", 
 /**
  * Number of the add in the log.
  */
-seq: number, } | { "type": "readAdd", 
+seq: bigint, } | { "type": "readAdd", 
 /**
  * The command.
  */
@@ -38,11 +38,11 @@ text: string,
 /**
  * The logged add that its payload was made from.
  */
-origin: number | null, } | { "type": "dryRun" } & NewAdd | { "type": "run" } | { "type": "exportAdds" } & ExportAdds | { "type": "draft", 
+origin: bigint | null, } | { "type": "dryRun" } & NewAdd | { "type": "run" } | { "type": "exportAdds" } & ExportAdds | { "type": "draft", 
 /**
  * Number of the add in the log.
  */
-seq: number, } | { "type": "keys" } & KeysQuery | { "type": "key", 
+seq: bigint, } | { "type": "keys" } & KeysQuery | { "type": "key", 
 /**
  * Queue the key is scoped to.
  */
@@ -94,7 +94,7 @@ keys: Array<KeyRef>, } | { "type": "setKeyWindow" } & KeyWindow | { "type": "rep
 /**
  * Number of the add in the log.
  */
-seq: number, } | { "type": "retryJob", 
+seq: bigint, } | { "type": "retryJob", 
 /**
  * Public id of the job.
  */
@@ -114,7 +114,7 @@ id: string,
 /**
  * `generation` of the `JobDetail` that was on the screen.
  */
-generation: number, 
+generation: bigint, 
 /**
  * `dataMark` of the same.
  */
@@ -146,11 +146,7 @@ queue: string, } | { "type": "resumeQueue",
 /**
  * Name of the queue.
  */
-queue: string, } | { "type": "drainQueue", 
-/**
- * Name of the queue.
- */
-queue: string, } | { "type": "cleanQueue", 
+queue: string, } | { "type": "drainQueue" } & OfQueue | { "type": "cleanQueue", 
 /**
  * Name of the queue.
  */
@@ -162,15 +158,11 @@ state: JobState,
 /**
  * Age from which on they are removed, in ms.
  */
-olderThanMs: number, } | { "type": "obliterateQueue", 
-/**
- * Name of the queue.
- */
-queue: string, } | { "type": "groups" } & OfQueue | { "type": "changeLimits" } & LimitChange | { "type": "pauseGroup" } & GroupPause | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
+olderThanMs: bigint, } | { "type": "obliterateQueue" } & OfQueue | { "type": "groups" } & OfQueue | { "type": "changeLimits" } & LimitChange | { "type": "pauseGroup" } & GroupPause | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
 /**
  * Its number.
  */
-id: number, } | { "type": "clearLog" } | { "type": "usePort", 
+id: bigint, } | { "type": "clearLog" } | { "type": "usePort", 
 /**
  * TCP port, 1 to 65535.
  */

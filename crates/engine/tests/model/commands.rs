@@ -225,7 +225,7 @@ impl fmt::Display for AddStep {
     }
 }
 
-fn option<T: fmt::Display>(out: &mut fmt::Formatter<'_>, name: &str, value: Option<T>) -> fmt::Result {
+pub fn option<T: fmt::Display>(out: &mut fmt::Formatter<'_>, name: &str, value: Option<T>) -> fmt::Result {
     value.map_or(Ok(()), |value| write!(out, " {name}={value}"))
 }
 
@@ -314,17 +314,7 @@ impl fmt::Display for Step {
             Step::RemoveKey { queue, key } => write!(out, "remove-key {} key=k{key}", queue_name(*queue)),
             Step::RemoveJobKey(job) => write!(out, "remove-job-key {job}"),
             Step::Owner { queue, key } => write!(out, "owner {} key=k{key}", queue_name(*queue)),
-            Step::Rate { queue, max, ttl } => {
-                write!(out, "rate {}", queue_name(*queue))?;
-                option(out, "max", *max)?;
-                option(out, "ttl", *ttl)
-            }
-            Step::Most { queue, max } => {
-                write!(out, "most {}", queue_name(*queue))?;
-                option(out, "max", *max)
-            }
-            Step::Pause(queue) => write!(out, "pause {}", queue_name(*queue)),
-            Step::Resume(queue) => write!(out, "resume {}", queue_name(*queue)),
+            Step::Rate { .. } | Step::Most { .. } | Step::Pause(_) | Step::Resume(_) => self.fmt_held(out),
             Step::Disconnect(conn) => write!(out, "disconnect conn={conn}"),
             Step::Pass(time) => write!(out, "pass {time}"),
             Step::Until { nth, offset } => write!(out, "until {nth} offset={offset}"),

@@ -36,7 +36,7 @@ impl Random {
 }
 
 /// Weight of each kind of step, and whether every sequence has it.
-const KINDS: [(Kind, u32, bool); 30] = [
+const KINDS: [(Kind, u32, bool); 31] = [
     (Kind::Push, 26, true),
     (Kind::Bulk, 5, false),
     (Kind::Pull, 16, true),

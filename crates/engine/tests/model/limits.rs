@@ -1,8 +1,10 @@
 //! Rate and concurrency of a queue once more (protocol-admin.md 3): a level that rises with time, where the engine keeps the moment
 //! at which it is full.
 
+use crate::commands::{Step, option, queue_name};
 use crate::marks::mark;
 use crate::naive::{Answer, Job, Model, State};
+use std::fmt;
 
 /// The time of every rate, ms.
 pub const RATE_DURATION: i64 = 50;
@@ -120,6 +122,26 @@ impl Model {
             let limits = &mut self.limits[queue];
             limits.permanent = limits.permanent.map(anew);
             limits.temporary = limits.temporary.filter(|(_, end)| now < *end).map(|(level, end)| (anew(level), end));
+        }
+    }
+}
+
+impl Step {
+    /// What holds a queue back.
+    pub fn fmt_held(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Step::Rate { queue, max, ttl } => {
+                write!(out, "rate {}", queue_name(*queue))?;
+                option(out, "max", *max)?;
+                option(out, "ttl", *ttl)
+            }
+            Step::Most { queue, max } => {
+                write!(out, "most {}", queue_name(*queue))?;
+                option(out, "max", *max)
+            }
+            Step::Pause(queue) => write!(out, "pause {}", queue_name(*queue)),
+            Step::Resume(queue) => write!(out, "resume {}", queue_name(*queue)),
+            _ => unreachable!("the other steps have their texts elsewhere"),
         }
     }
 }

@@ -305,6 +305,21 @@ impl Stage {
                 let (queue, text) = (queue_text(*at), key_text(key));
                 (Command::GetDeduplicationJobId { queue, key: text }, self.model.owner(*at, *key))
             }
+            Step::Pause(at) => {
+                self.model.paused[usize::from(*at)] = true;
+                (Command::Pause { queue: queue_text(*at) }, Answer::Ok)
+            }
+            Step::Resume(at) => {
+                self.model.paused[usize::from(*at)] = false;
+                (Command::Resume { queue: queue_text(*at) }, Answer::Ok)
+            }
+            _ => return self.translate_limit(step),
+        };
+        Some((1, command, answer))
+    }
+
+    fn translate_limit(&mut self, step: &Step) -> Option<Asked> {
+        let (command, answer) = match step {
             Step::Rate { queue: at, max, ttl } => {
                 let queue = queue_text(*at);
                 let request = match max {
@@ -323,14 +338,6 @@ impl Stage {
                     Some(max) => Limit::SetConcurrency { queue, limit: u64::from(*max) },
                 };
                 (Command::Limit(request), self.model.most(*at, *max))
-            }
-            Step::Pause(at) => {
-                self.model.paused[usize::from(*at)] = true;
-                (Command::Pause { queue: queue_text(*at) }, Answer::Ok)
-            }
-            Step::Resume(at) => {
-                self.model.paused[usize::from(*at)] = false;
-                (Command::Resume { queue: queue_text(*at) }, Answer::Ok)
             }
             _ => return None,
         };
