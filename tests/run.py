@@ -54,7 +54,7 @@ STAGES = [
     ("codegen", [python("tests/codegen/test_code.py")], ["build", "sdk-rust"]),
     ("schedules", [python("tests/schedules/test_schedules.py")], ["build"]),
     ("readme", [python("tests/readme.py")], ["build"]),
-    ("kill", [python("tests/kill/test_kill.py")], ["build"]),
+    ("kill", [python("tests/kill/test_kill.py"), python("tests/kill/test_flows.py")], ["build"]),
     ("bad-input", [python("tests/badinput/test_wire.py")], ["build"]),
     ("bad-start", [python("tests/badinput/test_start.py")], ["build"]),
     ("bad-door", [python("tests/badinput/test_door.py")], ["build"]),

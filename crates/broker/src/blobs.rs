@@ -3,6 +3,7 @@
 use crate::outbox::Out;
 use onceover_engine::Engine;
 use onceover_engine::event::{Event, EventKind};
+use onceover_engine::flow::{Answer, ChildValue};
 use onceover_engine::job::Blob;
 use onceover_engine::limits::ANSWER_BYTES_MAX;
 use onceover_engine::names::JobKey;
@@ -49,7 +50,10 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), Unfill
         Reply::Result { key: Some(key), result, .. } | Reply::Waited { key: Some(key), result, .. } => {
             Ok(fill(result, || storage.result(*key))?)
         }
-        Reply::Pulled { job: None, .. }
+        Reply::Flow(Answer::Pushed(records)) => fill_all(records.iter_mut(), storage),
+        Reply::Flow(Answer::Values(values)) => fill_values(values, storage),
+        Reply::Flow(Answer::Failures(_) | Answer::Detached(_))
+        | Reply::Pulled { job: None, .. }
         | Reply::Result { key: None, .. }
         | Reply::Waited { key: None, .. }
         | Reply::Ok
@@ -106,6 +110,17 @@ fn fill_all<'a>(mut records: impl Iterator<Item = &'a mut JobRecord>, storage: &
     records.try_for_each(|record| {
         fill_record(record, storage)?;
         bytes += record.job.payload_bytes();
+        if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
+    })
+}
+
+fn fill_values(values: &mut [ChildValue], storage: &dyn Storage) -> Result<(), Unfilled> {
+    let mut bytes = 0;
+    values.iter_mut().try_for_each(|child| {
+        fill(&mut child.value, || storage.result(child.key))?;
+        if let Blob::Here(value) = &child.value {
+            bytes += value.len();
+        }
         if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
     })
 }

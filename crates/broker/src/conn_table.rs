@@ -131,7 +131,7 @@ pub(crate) struct FrameTally {
 impl FrameTally {
     /// One more command.
     pub(crate) fn count(&mut self, command: &Command) {
-        self.adds += u64::from(matches!(command, Command::Push { .. } | Command::PushBulk { .. }));
+        self.adds += u64::from(command.is_add());
         self.pulls += u64::from(matches!(command, Command::Pull(_)));
         self.acks += u64::from(matches!(command, Command::Ack(_) | Command::AckBulk { .. } | Command::Fail(_)));
     }

@@ -3,6 +3,7 @@
 use crate::outbox::Out;
 use onceover_engine::command::{Ack, Add, Command, NewJob, RareOptions, Renewal};
 use onceover_engine::event::{Event, EventKind};
+use onceover_engine::flow;
 use onceover_engine::job::Blob;
 use onceover_engine::reply::{JobRecord, Reply};
 use onceover_engine::schedule::Answer;
@@ -24,6 +25,7 @@ pub fn of_request(request: &Request) -> usize {
     match request {
         Request::Engine(Command::Push { add, .. }) => of_rare(add),
         Request::Engine(Command::PushBulk { adds }) => adds.iter().map(of_add).sum(),
+        Request::Engine(Command::Flow(flow::Request::Push(jobs))) => jobs.iter().map(|job| of_add(&job.add)).sum(),
         Request::Engine(Command::AckBulk { acks }) => acks.len() * (size_of::<Ack>() + LISTED),
         Request::Engine(Command::JobHeartbeatBulk { renewals } | Command::ExtendLocks { renewals }) => {
             renewals.len() * (size_of::<Renewal>() + LISTED)
@@ -97,6 +99,7 @@ fn of_reply(reply: &Reply) -> usize {
         Reply::Cleaned(ids) => SMALL + ids.len() * 48,
         Reply::Workers { workers, .. } => SMALL + workers.len() * RECORD,
         Reply::Webhook(webhook::Answer::List(webhooks)) => SMALL + webhooks.len() * RECORD,
+        Reply::Flow(answer) => of_flow(answer),
         Reply::Keys { keys, .. } => SMALL + keys.iter().map(|key| SMALL + key.key.len()).sum::<usize>(),
         Reply::Queues(names) => SMALL + names.iter().map(|name| name.len()).sum::<usize>(),
         Reply::Schedule(Answer::One(_)) => RECORD,
@@ -129,6 +132,17 @@ fn of_reply(reply: &Reply) -> usize {
         | Reply::DlqConfig(_)
         | Reply::QueueMetrics { .. }
         | Reply::Totals { .. } => SMALL,
+    }
+}
+
+fn of_flow(answer: &flow::Answer) -> usize {
+    match answer {
+        flow::Answer::Pushed(records) => SMALL + records.iter().map(of_record).sum::<usize>(),
+        flow::Answer::Values(values) => SMALL + values.iter().map(|child| SMALL + of_blob(&child.value)).sum::<usize>(),
+        flow::Answer::Failures(failures) => {
+            SMALL + failures.iter().map(|child| SMALL + child.error.len()).sum::<usize>()
+        }
+        flow::Answer::Detached(_) => SMALL,
     }
 }
 

@@ -17,10 +17,10 @@ use std::sync::Arc;
 
 /// Where an add comes from, for the log.
 #[derive(Clone, Copy, Debug)]
-struct Source {
-    origin: Origin,
-    bulk: Option<(u32, u32)>,
-    replay_of: Option<u64>,
+pub(crate) struct Source {
+    pub(crate) origin: Origin,
+    pub(crate) bulk: Option<(u32, u32)>,
+    pub(crate) replay_of: Option<u64>,
 }
 
 impl Engine {
@@ -58,6 +58,11 @@ impl Engine {
                 self.log_refused(now, source(at), add, &why, effects);
                 why
             })?;
+        }
+        if let Some((at, why)) = self.circle_of(adds) {
+            let why = Rejection::InBatch(at, Box::new(why));
+            self.log_refused(now, source(at), &adds[at], &why, effects);
+            return Err(why);
         }
         let mut added = Vec::with_capacity(adds.len());
         for (at, add) in adds.iter().enumerate() {
@@ -141,14 +146,21 @@ impl Engine {
         if let Some(before) = add.custom_id.as_ref().and_then(|id| self.completed_ids.remove(id)) {
             self.dirty.completed_id_gone(before);
         }
-        let key = self.insert_job(now, add);
+        let key = self.insert_job(now, add, None);
         self.register_key(key, now);
         let id = self.announce(now, key, decision, effects);
+        self.take_place(key, now);
         Added { id, duplicate: None, replaced: replaced_id }
     }
 
     /// A new job is counted and told.
-    fn announce(&mut self, now: Timestamp, key: JobKey, decision: &mut Decision, effects: &mut Effects) -> JobId {
+    pub(crate) fn announce(
+        &mut self,
+        now: Timestamp,
+        key: JobKey,
+        decision: &mut Decision,
+        effects: &mut Effects,
+    ) -> JobId {
         let job = self.known(key);
         let (id, queue) = (job.id.clone(), job.queue);
         decision.job = Some(id.clone());
@@ -168,16 +180,16 @@ impl Engine {
         id
     }
 
-    fn insert_job(&mut self, now: Timestamp, add: &Add) -> JobKey {
+    /// `planned` is the id of a job whose client made it but does not ask for it as custom id.
+    pub(crate) fn insert_job(&mut self, now: Timestamp, add: &Add, planned: Option<JobId>) -> JobKey {
         let queue = self.ensure_registered(&add.spec.queue);
         let spec = self.queues.get_mut(queue).shared(&add.spec);
         let key = JobKey(self.next_number());
-        let id = add.custom_id.clone().unwrap_or_else(|| self.fresh_id(now));
+        let id = planned.or_else(|| add.custom_id.clone()).unwrap_or_else(|| self.fresh_id(now));
         let rare = add.spec.rare.as_deref();
         let created_at = rare.and_then(|rare| rare.timestamp).unwrap_or(now);
-        let waits_for: Vec<JobId> = rare.map_or_else(Vec::new, |rare| {
-            rare.depends_on.iter().filter(|id| !self.has_completed(id)).cloned().collect()
-        });
+        let depends_on = rare.map_or(&[][..], |rare| &rare.depends_on);
+        let waits_for = self.to_wait_for(depends_on, |id| self.has_completed(id));
         let state = if waits_for.is_empty() { JobState::Queued } else { JobState::Blocked };
         let mut job = Job {
             key,
@@ -214,6 +226,7 @@ impl Engine {
         self.dirty.job_fresh(key);
         self.jobs.insert(job);
         self.enter(key, now);
+        self.note_past_of_children(key);
         key
     }
 
@@ -254,7 +267,7 @@ impl Engine {
     pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) -> JobKey {
         let mut decision = blank(DecisionCode::Created);
         let key_before = self.entry_of(add).cloned();
-        let key = self.insert_job(now, add);
+        let key = self.insert_job(now, add, None);
         self.reclaim_key(key, now);
         self.announce(now, key, &mut decision, effects);
         let key_after = self.entry_of(add).cloned();
@@ -297,7 +310,14 @@ impl Engine {
         });
     }
 
-    fn log_refused(&self, now: Timestamp, source: Source, add: &Add, why: &Rejection, effects: &mut Effects) {
+    pub(crate) fn log_refused(
+        &self,
+        now: Timestamp,
+        source: Source,
+        add: &Add,
+        why: &Rejection,
+        effects: &mut Effects,
+    ) {
         let Source { origin, bulk, replay_of } = source;
         let decision = refused(why);
         let key = self.entry_of(add).cloned();

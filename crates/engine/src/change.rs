@@ -4,9 +4,11 @@
 
 use crate::dead::DlqConfig;
 use crate::dedup::KeyEntry;
+use crate::flow_wait::End;
 use crate::job::Job;
 use crate::limit::Limits;
 use crate::names::{EntryId, JobKey};
+use crate::new_job::Payload;
 use crate::reply::StallConfig;
 use crate::schedule::{Schedule, ScheduleId};
 use crate::webhook::Webhook;
@@ -31,8 +33,33 @@ pub enum Change<'a> {
         /// Write `job.result` to the result table (delete there when `Absent`; `OnDisk` never comes with this flag).
         result: bool,
     },
-    /// Delete the job's row, payload and result.
-    DeleteJob(JobKey),
+    /// Delete the job's row and payload.
+    DeleteJob {
+        /// The job.
+        key: JobKey,
+        /// Its result stays: a parent may still read it. Otherwise it goes too.
+        keep_result: bool,
+    },
+    /// Write a result whose job is gone.
+    PutResult {
+        /// The job that gave it.
+        key: JobKey,
+        /// The result.
+        result: &'a Payload,
+    },
+    /// Delete a result whose job is gone.
+    DeleteResult(JobKey),
+    /// Write how a dependency ended for a job.
+    PutEnd {
+        /// The job that depends on it.
+        job: JobKey,
+        /// The dependency's id.
+        dependency: &'a str,
+        /// How it ended.
+        end: &'a End,
+    },
+    /// Delete the end with that number.
+    DeleteEnd(u64),
     /// Write the entry's row.
     PutKey {
         /// The entry as it stands.
@@ -138,6 +165,17 @@ pub struct KeyRow {
     pub queue: Arc<str>,
 }
 
+/// How a dependency ended, as it was read.
+#[derive(Clone, Debug)]
+pub struct EndRow {
+    /// The job that depends on it.
+    pub job: JobKey,
+    /// The dependency's id.
+    pub dependency: Arc<str>,
+    /// How it ended.
+    pub end: End,
+}
+
 /// Everything the store read at start.
 #[derive(Clone, Debug, Default)]
 pub struct Snapshot {
@@ -153,6 +191,8 @@ pub struct Snapshot {
     pub webhooks: Vec<Webhook>,
     /// The last `Change::Reserve`.
     pub reserved: u64,
+    /// In ascending order of number.
+    pub ends: Vec<EndRow>,
     /// Completed and removed jobs, ascending.
     pub completed_ids: Vec<(JobKey, Arc<str>)>,
     /// In any order.

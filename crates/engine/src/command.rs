@@ -293,6 +293,8 @@ pub enum Command {
         /// At most this many.
         limit: usize,
     },
+    /// Trees of jobs.
+    Flow(crate::flow::Request),
     /// Pause.
     Pause {
         /// The queue.
@@ -410,4 +412,12 @@ pub enum Command {
         /// The job.
         id: JobId,
     },
+}
+
+impl Command {
+    /// Whether it asks for new jobs.
+    pub fn is_add(&self) -> bool {
+        use crate::flow::Request;
+        matches!(self, Command::Push { .. } | Command::PushBulk { .. } | Command::Flow(Request::Push(_)))
+    }
 }

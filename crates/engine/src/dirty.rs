@@ -4,7 +4,7 @@ use crate::change::Change;
 use crate::engine::Engine;
 use crate::groups::GroupSettings;
 use crate::job::Blob;
-use crate::names::{EntryId, JobKey};
+use crate::names::{EntryId, JobId, JobKey};
 use crate::schedule::ScheduleId;
 use rustc_hash::FxHashMap;
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,7 +23,13 @@ struct JobDirt {
 pub(crate) struct Dirty {
     jobs: FxHashMap<JobKey, JobDirt>,
     job_order: Vec<JobKey>,
-    jobs_gone: Vec<JobKey>,
+    /// With whether the result stays.
+    jobs_gone: Vec<(JobKey, bool)>,
+    ends: Vec<(JobKey, JobId)>,
+    ends_gone: Vec<u64>,
+    /// Results whose jobs left before they were written.
+    orphans: Vec<JobKey>,
+    orphans_gone: Vec<JobKey>,
     keys: FxHashMap<EntryId, ()>,
     key_order: Vec<EntryId>,
     keys_gone: Vec<EntryId>,
@@ -42,6 +48,10 @@ impl Dirty {
     pub(crate) fn is_empty(&self) -> bool {
         self.job_order.is_empty()
             && self.jobs_gone.is_empty()
+            && self.ends.is_empty()
+            && self.ends_gone.is_empty()
+            && self.orphans.is_empty()
+            && self.orphans_gone.is_empty()
             && self.key_order.is_empty()
             && self.keys_gone.is_empty()
             && self.queues.is_empty()
@@ -80,11 +90,28 @@ impl Dirty {
     }
 
     /// The job is gone. Its row is deleted, if it ever had one.
-    pub(crate) fn job_gone(&mut self, key: JobKey) {
+    pub(crate) fn job_gone(&mut self, key: JobKey, keep_result: bool) {
         let never_written = self.jobs.remove(&key).is_some_and(|dirt| dirt.fresh);
         if !never_written {
-            self.jobs_gone.push(key);
+            self.jobs_gone.push((key, keep_result));
         }
+    }
+
+    pub(crate) fn end(&mut self, waiting: JobKey, id: JobId) {
+        self.ends.push((waiting, id));
+    }
+
+    pub(crate) fn end_gone(&mut self, number: u64) {
+        self.ends_gone.push(number);
+    }
+
+    /// A result that stays without its job has never been written.
+    pub(crate) fn orphan(&mut self, key: JobKey) {
+        self.orphans.push(key);
+    }
+
+    pub(crate) fn orphan_gone(&mut self, key: JobKey) {
+        self.orphans_gone.push(key);
     }
 
     pub(crate) fn key(&mut self, entry: EntryId) {
@@ -152,7 +179,11 @@ impl Engine {
         if dirty.reserve {
             write(Change::Reserve(self.reserved))?;
         }
-        dirty.jobs_gone.iter().try_for_each(|key| write(Change::DeleteJob(*key)))?;
+        for (key, keep_result) in &dirty.jobs_gone {
+            write(Change::DeleteJob { key: *key, keep_result: *keep_result })?;
+        }
+        dirty.ends_gone.iter().try_for_each(|number| write(Change::DeleteEnd(*number)))?;
+        dirty.orphans_gone.iter().try_for_each(|key| write(Change::DeleteResult(*key)))?;
         dirty.keys_gone.iter().try_for_each(|entry| write(Change::DeleteKey(*entry)))?;
         dirty.completed_ids_gone.iter().try_for_each(|key| write(Change::DeleteCompletedId(*key)))?;
         dirty.schedules_gone.iter().try_for_each(|id| write(Change::DeleteSchedule(*id)))?;
@@ -160,6 +191,17 @@ impl Engine {
             let job = self.jobs.get(*key).expect("a changed job that is not gone is there");
             let queue = &*self.queues.get(job.queue).name;
             write(Change::PutJob { job, queue, fresh: dirt.fresh, data: dirt.data, result: dirt.result })?;
+        }
+        for (job, id) in &dirty.ends {
+            let end = self.families.get(job).and_then(|family| family.ends.get(id));
+            if let Some(end) = end {
+                write(Change::PutEnd { job: *job, dependency: &id.to_string(), end })?;
+            }
+        }
+        for key in &dirty.orphans {
+            if let Some(Blob::Here(bytes)) = self.held.get(key).and_then(|held| held.orphan.as_ref()) {
+                write(Change::PutResult { key: *key, result: bytes })?;
+            }
         }
         for entry in dirty.key_order.iter().filter_map(|entry| self.keys.get(*entry)) {
             write(Change::PutKey { entry, queue: &self.queues.get(entry.queue).name })?;
@@ -201,6 +243,11 @@ impl Engine {
     /// memory (architecture, 8).
     pub fn committed(&mut self) {
         let dirty = std::mem::take(&mut self.dirty);
+        for key in dirty.orphans {
+            if let Some(held) = self.held.get_mut(&key).filter(|held| matches!(held.orphan, Some(Blob::Here(_)))) {
+                held.orphan = Some(Blob::OnDisk);
+            }
+        }
         for key in dirty.job_order {
             let Some(job) = self.jobs.get_mut(key).filter(|job| !job.is_live()) else { continue };
             // A repeating job that is tried again hands its payload on to the next run.

@@ -56,6 +56,10 @@ impl Engine {
         let job = self.known_mut(key);
         job.fingerprint = fingerprint;
         job.data = Blob::from(data);
+        // What clients read of the links in the data is not lost with it.
+        if job.parent_id().is_some() || !job.children_ids().is_empty() {
+            job.links_mut();
+        }
         self.dirty.job_data(key);
         Ok(Reply::Ok)
     }
@@ -178,7 +182,8 @@ impl Engine {
         self.enter(key, now);
     }
 
-    /// The worker parks its job; it keeps its key (dedup.md 4) and waits for children that are linked later.
+    /// The worker parks its job; it keeps its key (dedup.md 4) and waits for its children that have not ended, or for those that
+    /// are linked later.
     pub(crate) fn move_to_waiting_children(
         &mut self,
         now: Timestamp,
@@ -187,10 +192,13 @@ impl Engine {
     ) -> Result<Reply, Rejection> {
         let key = self.claimed(claim)?.ok_or(Rejection::NotActive)?;
         self.leave(key);
+        let waits_for = self.children_to_wait_for(key);
         let job = self.known_mut(key);
         job.state = JobState::Blocked;
         job.started_at = None;
-        job.rare_mut().parked_by_worker = true;
+        let rare = job.rare_mut();
+        rare.parked_by_worker = waits_for.is_empty();
+        rare.unresolved = waits_for;
         let queue = job.queue;
         self.enter(key, now);
         self.emit(effects, queue, Some(&claim.id), now, EventKind::WaitingChildren);

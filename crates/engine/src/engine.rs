@@ -8,6 +8,9 @@ use crate::dedup::DedupWindow;
 use crate::dirty::Dirty;
 use crate::effects::{Effects, Output};
 use crate::event::{Event, EventKind};
+use crate::flow_fail::FailedChild;
+use crate::flow_values::HeldResult;
+use crate::flow_wait::Family;
 use crate::hashing::Keyed;
 use crate::ids::Ids;
 use crate::jobs::Jobs;
@@ -27,7 +30,7 @@ use crate::timers::{Timer, Timers};
 use crate::webhook::Webhooks;
 use crate::worker::Workers;
 use rustc_hash::{FxHashMap, FxHasher};
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, VecDeque};
 use std::hash::Hasher;
 
 /// Settings of an engine.
@@ -88,6 +91,12 @@ pub struct Engine {
     pub(crate) webhooks: Webhooks,
     /// Jobs that wait for a dependency, by each id they depend on, whether that one has completed yet or not.
     pub(crate) consumers: HashMap<JobId, BTreeSet<JobKey>, Keyed>,
+    /// What is known of the dependencies of jobs that wait, or that may read of their children.
+    pub(crate) families: FxHashMap<JobKey, Family>,
+    /// Results that parents may read, by the generation that gave them.
+    pub(crate) held: FxHashMap<JobKey, HeldResult>,
+    /// Failures of this step that parents have not heard of yet.
+    pub(crate) failed_children: VecDeque<FailedChild>,
     /// Active jobs by the connection that took them.
     pub(crate) taken: FxHashMap<ConnId, BTreeSet<JobKey>>,
     /// Completed jobs of all queues, oldest first, for retention.
@@ -125,6 +134,9 @@ impl Engine {
             schedules: Schedules::default(),
             webhooks: Webhooks::default(),
             consumers: HashMap::with_hasher(keyed.clone()),
+            families: FxHashMap::default(),
+            held: FxHashMap::default(),
+            failed_children: VecDeque::new(),
             taken: FxHashMap::default(),
             completed: Ranked::default(),
             named: Ranked::default(),
@@ -213,6 +225,7 @@ impl Engine {
         let reply = match command {
             Command::Push { add, replay_of } => self.push(now, origin, &add, replay_of, effects)?,
             Command::PushBulk { adds } => self.push_bulk(now, origin, &adds, effects)?,
+            Command::Flow(request) => self.flow(now, origin, request, effects)?,
             Command::Pull(pull) => return self.pull(now, origin, pull, effects),
             Command::WaitJob { id, timeout } => return self.wait_job(now, origin, &id, timeout),
             Command::Ack(ack) => self.ack(now, ack, effects)?,
@@ -256,6 +269,7 @@ impl Engine {
     /// Every step ends with it: what is due is done, a job that was added too late to be taken at all included, and what
     /// became ready is handed to those who wait for it.
     pub(crate) fn settle(&mut self, now: Timestamp, effects: &mut Effects) {
+        self.tell_parents(now, effects);
         while let Some((at, timer)) = self.timers.pop_due(now) {
             match timer {
                 Timer::KeyEnd(entry) => self.key_window_ended(entry, at, now),
@@ -275,6 +289,7 @@ impl Engine {
                     self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
                 }
             }
+            self.tell_parents(now, effects);
         }
         while let Some(queue) = self.woken.pop() {
             self.serve_parked(queue, now, effects);

@@ -211,13 +211,17 @@ impl Engine {
         job.state = JobState::Failed;
         let next_retry_at = dlq.next_retry_at(job.rare().and_then(|rare| rare.auto_retries), now);
         let expires_at = dlq.expires_at(now);
-        job.rare_mut().failure = Some(Failure { reason, error, entered_at: now, next_retry_at, expires_at });
+        let rare = job.rare_mut();
+        rare.failure = Some(Failure { reason, error: error.clone(), entered_at: now, next_retry_at, expires_at });
+        rare.unresolved.clear();
+        rare.parked_by_worker = false;
         self.enter(key, now);
         self.totals.failed += 1;
         self.queues.get_mut(queue).totals.failed += 1;
         self.end_key_of(key, OwnerEnd::Finished, freed, now);
         self.after_end(key, now, effects);
-        if remove {
+        self.tell_parent(key, error);
+        if remove && !self.leaves_later(key) {
             self.remove_job(key, None, now);
         }
         self.evict_dead(queue, now);
@@ -243,10 +247,12 @@ impl Engine {
         self.queues.get_mut(queue).totals.completed += 1;
         self.emit(effects, queue, Some(&id), now, EventKind::Completed { result: ack.result });
         self.end_key_of(key, OwnerEnd::Finished, FreedBy::Completed, now);
-        self.resolve_dependants(&id, now);
+        let freed = self.resolve_dependants(key, now);
+        self.tell_of_completion(key, &freed, now, effects);
+        self.drop_family(key);
         let next = self.next_run(self.known(key), now);
         self.after_end(key, now, effects);
-        if remove {
+        if remove && !self.leaves_later(key) {
             self.remove_job(key, None, now);
             self.remember_completed(key, id);
         }
@@ -260,6 +266,16 @@ impl Engine {
             let oldest = self.completed.first().expect("more than the bound are there").1;
             self.remove_job(oldest, None, now);
         }
+    }
+
+    /// A job that ends before its parent was named stays until it is, for the parent must hear of it.
+    fn leaves_later(&mut self, key: JobKey) -> bool {
+        let job = self.known_mut(key);
+        let is_pending = job.is_parent_pending();
+        if is_pending {
+            job.rare_mut().remove_when_linked = true;
+        }
+        is_pending
     }
 
     /// Who waited for the end learns of it; what keepLastIfActive kept follows now (dedup.md 10).
@@ -301,8 +317,9 @@ impl Engine {
             return false;
         }
         self.leave(key);
+        let waits_for = self.waits_again_for(key);
         let job = self.known_mut(key);
-        job.state = JobState::Queued;
+        job.state = if waits_for.is_empty() { JobState::Queued } else { JobState::Blocked };
         job.attempts = 0;
         job.stall_count = 0;
         job.progress = 0.0;
@@ -318,8 +335,13 @@ impl Engine {
             }
             rare.late_token = None;
             rare.timed_out.clear();
+            rare.remove_when_linked = false;
         }
-        self.note(key, StateName::Waiting, now, None, None);
+        let waits = !waits_for.is_empty();
+        if waits {
+            job.rare_mut().unresolved = waits_for;
+        }
+        self.note(key, if waits { StateName::WaitingChildren } else { StateName::Waiting }, now, None, None);
         self.enter(key, now);
         self.dirty.job_result(key);
         true

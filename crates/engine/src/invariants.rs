@@ -2,11 +2,12 @@
 
 use crate::command::StateName;
 use crate::engine::Engine;
+use crate::flow_wait::Ending;
 use crate::groups::Group;
 use crate::job::{Job, JobState};
 use crate::limit::Gate;
 use crate::list::PAGE_ORDER;
-use crate::names::JobKey;
+use crate::names::{JobId, JobKey};
 use crate::queue::Queue;
 use crate::schedule::Schedule;
 use crate::time::Timestamp;
@@ -18,6 +19,8 @@ impl Engine {
     /// Panics with the invariant that does not hold. Call it after `tick(now)` and the step.
     pub fn check(&self, now: Timestamp) {
         self.check_jobs();
+        self.check_waiting();
+        self.check_families();
         self.check_keys(now);
         self.check_timers(now);
         self.check_queues(now);
@@ -50,6 +53,72 @@ impl Engine {
         let taken: usize = self.taken.values().map(BTreeSet::len).sum();
         let held = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.conn).count();
         assert_eq!(taken, held, "a connection's list names deliveries only");
+    }
+
+    /// Who waits for whom.
+    fn check_waiting(&self) {
+        assert!(self.failed_children.is_empty(), "after a step every parent has heard of its children's failures");
+        let mut open: BTreeMap<&JobId, BTreeSet<&JobId>> = BTreeMap::new();
+        for job in self.jobs.iter() {
+            let unresolved = job.rare().map_or(&[][..], |rare| &rare.unresolved);
+            let parked = job.rare().is_some_and(|rare| rare.parked_by_worker);
+            assert!(unresolved.is_sorted_by(|a, b| a < b), "what a job waits for is in order: {}", job.id);
+            assert!(!parked || unresolved.is_empty(), "a parked job waits for nothing: {}", job.id);
+            let waits = parked || !unresolved.is_empty();
+            assert_eq!(job.state == JobState::Blocked, waits, "a job is blocked by something: {}", job.id);
+            let depends_on = job.depends_on();
+            assert!(
+                unresolved.iter().all(|id| depends_on.contains(id)),
+                "dependencies only are waited for: {}",
+                job.id
+            );
+            let its: BTreeSet<&JobId> = unresolved.iter().filter(|id| self.is_open(job.key, id)).collect();
+            let counted = self.families.get(&job.key).map_or(0, |family| family.open);
+            assert_eq!(its.len(), counted, "the counter of open dependencies equals a recount: {}", job.id);
+            assert!(!its.is_empty() || unresolved.is_empty(), "nobody waits when all have ended: {}", job.id);
+            for id in &its {
+                assert!(!self.has_completed(id), "{} waits for {id}, which has completed", job.id);
+            }
+            open.insert(&job.id, its);
+        }
+        // Whoever waits for nobody can end; what is left then waits in a circle.
+        open.retain(|_, its| !its.is_empty());
+        let mut free: Vec<&JobId> = open.values().flatten().copied().filter(|id| !open.contains_key(id)).collect();
+        while let Some(id) = free.pop() {
+            for waiting in self.consumers.get(id).into_iter().flatten().map(|key| &self.known(*key).id) {
+                let Some(its) = open.get_mut(waiting) else { continue };
+                its.remove(id);
+                if its.is_empty() {
+                    open.remove(waiting);
+                    free.push(waiting);
+                }
+            }
+        }
+        assert!(open.is_empty(), "jobs wait for one another in a circle: {:?}", open.keys());
+    }
+
+    /// Which results are kept, and for whom.
+    fn check_families(&self) {
+        let mut holders: BTreeMap<JobKey, BTreeSet<JobKey>> = BTreeMap::new();
+        for (key, family) in &self.families {
+            let job = self.jobs.get(*key).expect("a family belongs to a job");
+            assert!(job.state != JobState::Completed, "a completed job needs nothing of its children: {}", job.id);
+            assert!(family.open > 0 || !family.ends.is_empty(), "a family says something: {}", job.id);
+            for end in family.ends.values() {
+                if let Ending::Value(child) = end.ending {
+                    holders.entry(child).or_default().insert(*key);
+                }
+            }
+        }
+        let held = self.held.iter().map(|(child, held)| (*child, held.by.iter().copied().collect()));
+        assert_eq!(
+            held.collect::<BTreeMap<JobKey, BTreeSet<JobKey>>>(),
+            holders,
+            "results are kept for who may read them"
+        );
+        for (child, held) in &self.held {
+            assert!(held.orphan.is_none() || self.jobs.get(*child).is_none(), "a result is not kept beside its job");
+        }
     }
 
     fn check_keys(&self, now: Timestamp) {

@@ -1,6 +1,7 @@
 //! A job as the engine holds it: what was asked for, where it stands, who runs it.
 
 use crate::command::{Add, NewJob, Payload, StateName};
+use crate::flow::Links;
 use crate::names::{ConnId, JobId, JobKey, LockToken, QueueId};
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -126,12 +127,20 @@ pub struct RareState {
     /// Retries by itself since it was last retried by hand, if there were any.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub auto_retries: Option<AutoRetries>,
-    /// Dependencies that have not completed yet.
+    /// What a blocked job waited for when it began to wait, ascending, each once; empty for others. Which of them have ended
+    /// since is told apart (`flow_wait.rs`).
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub unresolved: Vec<JobId>,
     /// Whether the worker parked it (MoveToWaitingChildren), so that dependencies alone do not free it.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub parked_by_worker: bool,
+    /// Its place among other jobs, once it is not the one it was added with any more. What clients read of it in the data is
+    /// written when that is sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub links: Option<Box<Links>>,
+    /// It ended while its parent was still to be named, and leaves once it is.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub remove_when_linked: bool,
     /// keepLastIfActive: the add that follows when this job ends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_next: Option<Box<Add>>,
@@ -364,14 +373,9 @@ impl Job {
         self.spec.rare.as_ref()?.schedule.as_ref()
     }
 
-    /// Ids it depends on, as asked.
-    pub fn depends_on(&self) -> &[JobId] {
-        self.spec.rare.as_ref().map_or(&[], |rare| rare.depends_on.as_slice())
-    }
-
     /// The state that the request alone makes a new job have.
     pub(crate) fn state_asked_for(&self) -> StateName {
-        if !self.depends_on().is_empty() {
+        if self.spec.rare.as_ref().is_some_and(|rare| !rare.depends_on.is_empty()) {
             StateName::WaitingChildren
         } else if self.spec.delay.0 > 0 {
             StateName::Delayed

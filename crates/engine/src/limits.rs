@@ -33,6 +33,8 @@ pub const ANSWER_RECORDS_MAX: usize = 10_000;
 pub const ANSWER_BYTES_MAX: usize = 60 * 1024 * 1024;
 /// Bytes of payloads handed out with one PULLB, after which it brings fewer jobs than it asked for; one job always fits.
 pub const DELIVERY_BYTES_MAX: usize = 16 * 1024 * 1024;
+/// Children of a parent that more can join: as many as one flow may have. Each of them costs the next one some time.
+pub const CHILDREN_MAX: usize = 10_000;
 /// Jobs looked at by one page of the window before it says how far it got: two milliseconds, for which everything waits.
 pub const PAGE_SCAN_MAX: usize = 10_000;
 /// Generations reserved in one write, so that a number is never given out twice, not even after a crash.

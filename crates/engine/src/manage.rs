@@ -98,7 +98,10 @@ impl Engine {
             CleanState::Waiting => pending().filter(|key| self.is_in(*key, StateName::Waiting, now)).collect(),
             CleanState::Prioritized => pending().filter(|key| self.is_in(*key, StateName::Prioritized, now)).collect(),
             CleanState::Delayed => pending().filter(|key| self.is_in(*key, StateName::Delayed, now)).collect(),
-            CleanState::Completed => queue.completed.iter().map(|(_, key)| *key).collect(),
+            // A blocked job may need the result of one of them.
+            CleanState::Completed => {
+                queue.completed.iter().map(|(_, key)| *key).filter(|key| !self.is_needed(*key)).collect()
+            }
             CleanState::Failed => queue.failed.iter().map(|(_, key)| *key).collect(),
             CleanState::Nothing => Vec::new(),
         };

@@ -195,10 +195,13 @@ pub struct RareOptions {
     /// Ids that must complete first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub depends_on: Vec<JobId>,
-    /// Stored; links nothing by itself.
+    /// Its parent; `pending` = it will be named later. Links nothing by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<JobId>,
-    /// Stored.
+    /// The parent's queue, where its data names parent and queue: then it joins that parent at once.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub parent_queue: Option<Arc<str>>,
+    /// Its children, of which a parent can read. It waits for those that it depends on.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub children_ids: Vec<JobId>,
     /// Free labels.
@@ -231,13 +234,13 @@ pub struct RareOptions {
     /// Stored only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debounce_ttl: Option<f64>,
-    /// Stored only.
+    /// Its parent fails with it. Of these four, the first that is set counts in the order fail, continue, ignore, remove.
     pub fail_parent_on_failure: bool,
-    /// Stored only.
+    /// Its parent forgets it when it fails.
     pub remove_dependency_on_failure: bool,
-    /// Stored only.
+    /// Its parent runs at once when it fails.
     pub continue_parent_on_failure: bool,
-    /// Stored only.
+    /// Its parent waits for the others only when it fails, and can read why.
     pub ignore_dependency_on_failure: bool,
     /// The group whose lane it waits in.
     #[serde(skip_serializing_if = "Option::is_none")]

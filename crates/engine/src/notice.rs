@@ -90,7 +90,12 @@ impl Engine {
     pub(crate) fn to_be_told(command: &Command, effects: &Effects) -> Option<Box<Command>> {
         let by_events = matches!(
             command,
-            Command::Push { .. } | Command::Ack(_) | Command::AckBulk { .. } | Command::Fail(_) | Command::Totals
+            Command::Push { .. }
+                | Command::Ack(_)
+                | Command::AckBulk { .. }
+                | Command::Fail(_)
+                | Command::Flow(_)
+                | Command::Totals
         );
         (effects.watched && !by_events).then(|| Box::new(command.clone()))
     }

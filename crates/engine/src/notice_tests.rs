@@ -51,6 +51,36 @@ fn what_was_done_is_told_and_what_was_refused_or_only_asked_is_not() {
 }
 
 #[test]
+fn a_tree_is_told_of_from_its_making_to_its_end() {
+    use crate::command::{Ack, Pull, RareOptions};
+    use crate::flow::{Planned, Request};
+    use crate::time::Millis;
+    let id = JobId::parse;
+    let node = |name: &str, queue: &str, rare: RareOptions| {
+        let mut spec = new_job(queue);
+        spec.rare = Some(Box::new(rare));
+        Planned { id: id(name), add: Add::new(spec) }
+    };
+    let child = RareOptions { parent_id: Some(id("p")), ..RareOptions::default() };
+    let parent = RareOptions { depends_on: vec![id("c")], children_ids: vec![id("c")], ..RareOptions::default() };
+    let pull = Pull {
+        queue: "a".into(),
+        count: 1,
+        bulk: false,
+        timeout: Millis(0),
+        owner: None,
+        lock_ttl: Millis(1_000),
+        detach: false,
+        group: None,
+    };
+    let ack = Ack { id: id("c"), token: None, result: None, remove: false };
+    let flow = Command::Flow(Request::Push(vec![node("c", "a", child), node("p", "b", parent)]));
+    let names: Vec<&str> =
+        told(true, &[flow, Command::Pull(pull), Command::Ack(ack)]).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["flow:pushed", "job:waiting-children", "job:dependencies-resolved", "flow:completed"]);
+}
+
+#[test]
 fn nothing_is_told_when_nobody_watches() {
     assert_eq!(told(false, &commands()), vec![]);
 }

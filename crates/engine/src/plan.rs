@@ -6,6 +6,7 @@ use crate::custom_id::IdDecision;
 use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, OwnerSeen, OwnerStanding, decide};
 use crate::effects::{AddRecord, Decision, Facts};
 use crate::engine::Engine;
+use crate::flow::Refusal;
 use crate::job::{Job, JobState};
 use crate::names::{EntryId, JobId, JobKey, Origin};
 use crate::rejection::Rejection;
@@ -66,11 +67,37 @@ impl Engine {
                 return Err(Rejection::DependencyNotFound(id.clone()));
             }
         }
-        Ok(())
+        Ok(self.check_parent(add)?)
+    }
+
+    /// Adds whose jobs would wait for one another in a circle, told at the first of them that depends on something. An id that
+    /// a live job has makes no new one.
+    pub(crate) fn circle_of(&self, adds: &[Add]) -> Option<(usize, Rejection)> {
+        let edges = |add: &'_ Add| -> bool {
+            let is_new = |id| !self.jobs.by_id(id).is_some_and(Job::is_live);
+            add.custom_id.as_ref().is_some_and(is_new)
+                && add.spec.rare.as_ref().is_some_and(|rare| !rare.depends_on.is_empty())
+        };
+        let first = adds.iter().position(edges)?;
+        let jobs: Vec<(&JobId, &[JobId])> = adds
+            .iter()
+            .filter(|add| edges(add))
+            .filter_map(|add| Some((add.custom_id.as_ref()?, &add.spec.rare.as_ref()?.depends_on[..])))
+            .collect();
+        self.would_wait_in_circle(&jobs).then(|| (first, Refusal::Cycle.into()))
     }
 
     /// Steps 2 to 4 of dedup.md 2. Changes nothing.
     pub(crate) fn plan(&self, now: Timestamp, add: &Add) -> Result<Plan, Rejection> {
+        let plan = self.plan_by_id_and_key(now, add)?;
+        let is_new = matches!(plan.action, Action::Create { .. });
+        match is_new.then(|| self.circle_of(std::slice::from_ref(add))).flatten() {
+            Some((_, why)) => Err(why),
+            None => Ok(plan),
+        }
+    }
+
+    fn plan_by_id_and_key(&self, now: Timestamp, add: &Add) -> Result<Plan, Rejection> {
         let id = self.decide_id(add.custom_id.as_ref())?;
         if let IdDecision::Live(job) = id {
             return Ok(self.plan_repeat_of_id(now, add, job));
@@ -91,8 +118,7 @@ impl Engine {
             Some(job) if job.is_live() => OwnerStanding::Pending,
             Some(_) | None => OwnerStanding::Ended,
         };
-        let newcomer_depends = add.spec.rare.as_ref().is_some_and(|rare| rare.depends_on.contains(&entry.owner_id));
-        let tied = newcomer_depends || self.consumers.contains_key(&entry.owner_id);
+        let tied = Engine::is_tied_to(add, &entry.owner_id) || self.consumers.contains_key(&entry.owner_id);
         let verdict = decide(Some(standing), DedupPolicy::of(&add.spec.dedup), tied, now);
         let plan = self.plan_held_key(now, add, entry, verdict, retired);
         if let Action::Create { replaced, .. } = plan.action {

@@ -17,6 +17,8 @@ pub enum Rejection {
     DependencyNotFound(JobId),
     /// A job of a batch depends on itself.
     DependsOnItself(JobId),
+    /// Something about a tree of jobs.
+    Flow(Box<crate::flow::Refusal>),
     /// A removed job with this id still has dependants that wait for more.
     UnresolvedConsumers(JobId),
     /// The group has as many queued jobs as the add allows.
@@ -91,6 +93,7 @@ impl fmt::Display for Rejection {
             }
             Rejection::DependencyNotFound(id) => write!(out, "Dependency job not found: {id}"),
             Rejection::DependsOnItself(id) => write!(out, "Job cannot depend on itself: {id}"),
+            Rejection::Flow(why) => why.fmt(out),
             Rejection::UnresolvedConsumers(id) => {
                 write!(out, "Custom ID {id} still has unresolved dependency consumers")
             }

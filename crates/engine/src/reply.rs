@@ -310,6 +310,8 @@ pub enum Reply {
         /// The moment the remaining times count from.
         now: Timestamp,
     },
+    /// About trees of jobs.
+    Flow(crate::flow::Answer),
     /// MoveToWaitingChildren: `{ok, data: {moved: true}}`
     Moved,
     /// IsPaused: `{ok, paused}`

@@ -1,11 +1,12 @@
 //! From rows to an engine (dedup.md 7 and 13): ended windows stay ended, only the stored owner owns, nothing starts anew.
 
-use crate::change::{JobRow, KeyRow, QueueSettings, RestoreError, Snapshot};
+use crate::change::{EndRow, JobRow, KeyRow, QueueSettings, RestoreError, Snapshot};
 use crate::dedup::KeyEntry;
 use crate::effects::Effects;
 use crate::engine::Engine;
-use crate::job::{Job, JobState};
-use crate::names::{JobId, QueueId};
+use crate::flow_wait::Ending;
+use crate::job::{Blob, Job, JobState};
+use crate::names::{JobId, JobKey, QueueId};
 use crate::time::Timestamp;
 use std::sync::Arc;
 
@@ -16,7 +17,8 @@ fn cannot_be(message: String) -> Result<(), RestoreError> {
 impl Engine {
     /// Takes the rows in. Whatever had been active is put back or fails for good afterwards, when all is in its place.
     pub(crate) fn load(&mut self, rows: Snapshot, now: Timestamp, effects: &mut Effects) -> Result<(), RestoreError> {
-        let Snapshot { jobs, keys, queues, groups, webhooks, reserved: _, completed_ids, schedules, ran_on } = rows;
+        let Snapshot { jobs, keys, queues, groups, webhooks, reserved: _, ends, completed_ids, schedules, ran_on } =
+            rows;
         webhooks.into_iter().for_each(|webhook| self.webhooks.insert(webhook));
         self.load_queues(queues);
         for row in groups {
@@ -24,6 +26,9 @@ impl Engine {
         }
         for (key, id) in completed_ids {
             self.completed_ids.insert(key, JobId::parse(&id));
+        }
+        for row in ends {
+            self.load_end(row);
         }
         let mut were_active = Vec::new();
         for row in jobs {
@@ -41,6 +46,7 @@ impl Engine {
         // What was read stands in the file already; what follows must be written.
         self.dirty = crate::dirty::Dirty::default();
         self.drop_ended_keys(now);
+        self.settle_ends(now);
         if !ran_on {
             self.skip_missed_runs(now);
         }
@@ -81,6 +87,10 @@ impl Engine {
         self.queues.register(job.queue);
         job.spec = self.queues.get_mut(job.queue).shared(&job.spec);
         job.delivery = None;
+        if let Some(rare) = job.extra.rare.as_deref_mut() {
+            rare.unresolved.sort_unstable();
+            rare.unresolved.dedup();
+        }
         if job.state == JobState::Active {
             job.state = JobState::Queued;
         }
@@ -88,6 +98,36 @@ impl Engine {
         self.jobs.insert(job);
         self.enter(key, now);
         Ok(())
+    }
+
+    /// Jobs come later: those that wait for something count what is still open.
+    fn load_end(&mut self, row: EndRow) {
+        let EndRow { job, dependency, end } = row;
+        self.never_again(end.number);
+        if let Ending::Value(child) = end.ending {
+            self.hold_result(child, job);
+        }
+        self.families.entry(job).or_default().ends.insert(JobId::parse(&dependency), end);
+    }
+
+    /// Results without their jobs lie in the file; what belongs to a job that is not there is dropped.
+    fn settle_ends(&mut self, now: Timestamp) {
+        for (key, held) in &mut self.held {
+            if self.jobs.get(*key).is_none() {
+                held.orphan = Some(Blob::OnDisk);
+            }
+        }
+        let mut stray: Vec<JobKey> =
+            self.families.keys().filter(|key| self.jobs.get(**key).is_none()).copied().collect();
+        stray.sort_unstable();
+        stray.into_iter().for_each(|key| self.drop_family(key));
+        let is_done = |job: &&Job| {
+            let waits = job.rare().is_some_and(|rare| !rare.unresolved.is_empty());
+            job.state == JobState::Blocked && waits && self.families.get(&job.key).is_none_or(|family| family.open == 0)
+        };
+        let mut done: Vec<JobKey> = self.jobs.iter().filter(is_done).map(|job| job.key).collect();
+        done.sort_unstable();
+        done.into_iter().for_each(|key| self.unblock(key, now));
     }
 
     fn load_key(&mut self, row: KeyRow) -> Result<(), RestoreError> {

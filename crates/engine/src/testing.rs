@@ -1,6 +1,6 @@
 //! Helpers of this crate's tests.
 
-use crate::change::{Change, GroupRow, JobRow, KeyRow, Snapshot};
+use crate::change::{Change, EndRow, GroupRow, JobRow, KeyRow, Snapshot};
 use crate::command::NewJob;
 use crate::engine::Engine;
 use std::sync::Arc;
@@ -26,14 +26,20 @@ pub(crate) fn project(engine: &Engine) -> Snapshot {
             Change::PutWebhook(webhook) => rows.webhooks.push(webhook.clone()),
             Change::DeleteWebhook(_) => {}
             Change::Reserve(number) => rows.reserved = number,
+            Change::PutEnd { job, dependency, end } => {
+                rows.ends.push(EndRow { job, dependency: Arc::from(dependency), end: end.clone() });
+            }
             Change::PutCompletedId { n, id } => rows.completed_ids.push((n, Arc::from(id))),
             Change::PutSchedule { schedule, .. } => rows.schedules.push(schedule.clone()),
-            Change::DeleteJob(_)
+            Change::DeleteJob { .. }
             | Change::DeleteKey(_)
             | Change::DeleteQueue(_)
             | Change::DeleteGroup { .. }
             | Change::DeleteSchedule(_)
-            | Change::DeleteCompletedId(_) => {}
+            | Change::DeleteCompletedId(_)
+            | Change::PutResult { .. }
+            | Change::DeleteResult(_)
+            | Change::DeleteEnd(_) => {}
         }
         Ok(())
     });

@@ -42,16 +42,7 @@ impl Engine {
                     self.timers.cancel(at, Timer::JobExpiry(key));
                 }
             }
-            JobState::Blocked => {
-                for id in job.depends_on() {
-                    if let Some(blocked) = self.consumers.get_mut(id) {
-                        blocked.remove(&key);
-                        if blocked.is_empty() {
-                            self.consumers.remove(id);
-                        }
-                    }
-                }
-            }
+            JobState::Blocked => self.stop_to_wait(key),
             JobState::Active => {
                 // A slot is free for whoever waits for it.
                 let queue = self.queues.get(job.queue);
@@ -86,14 +77,7 @@ impl Engine {
                     self.timers.set(at, Timer::JobExpiry(key));
                 }
             }
-            JobState::Blocked => {
-                // A job that only its worker parked waits for none of them any more.
-                if job.rare().is_some_and(|rare| !rare.unresolved.is_empty()) {
-                    for id in job.depends_on() {
-                        self.consumers.entry(id.clone()).or_default().insert(key);
-                    }
-                }
-            }
+            JobState::Blocked => self.begin_to_wait(key),
             JobState::Completed => {
                 self.completed.insert((crate::queue::ended_at(job), key));
             }
@@ -103,6 +87,7 @@ impl Engine {
             }
             JobState::Active => {}
         }
+        let job = self.jobs.get(key).expect("a generation in a set names a job");
         self.queues.get_mut(job.queue).insert(job);
         if job.is_live() && job.has_custom_id {
             self.named.insert((job.created_at, key));
@@ -136,6 +121,7 @@ impl Engine {
     /// A queued job was not taken in time: it is dropped and its key is free (dedup.md 4).
     pub(crate) fn job_expired(&mut self, key: JobKey, at: Timestamp, now: Timestamp) {
         self.timers.set(at, Timer::JobExpiry(key));
+        self.tell_parent(key, Some("Job expired before it was taken".to_owned()));
         self.remove_job(key, Some(FreedBy::JobExpired), now);
     }
 
@@ -147,8 +133,10 @@ impl Engine {
         }
         self.leave(key);
         self.end_waits(key);
+        self.drop_family(key);
+        let keep_result = self.orphan_result(key);
         self.jobs.remove(key);
-        self.dirty.job_gone(key);
+        self.dirty.job_gone(key, keep_result);
     }
 
     /// Whether a dependency on this id can be waited for or has been met.
@@ -172,21 +160,6 @@ impl Engine {
         self.dirty.completed_id(key);
         while let Some(oldest) = self.completed_ids.pop_over(COMPLETED_IDS_MAX) {
             self.dirty.completed_id_gone(oldest);
-        }
-    }
-
-    /// Frees the jobs that waited for `id`, which has completed.
-    pub(crate) fn resolve_dependants(&mut self, id: &JobId, now: Timestamp) {
-        let Some(blocked) = self.consumers.get(id).cloned() else { return };
-        for key in blocked {
-            self.leave(key);
-            let job = self.known_mut(key);
-            let rare = job.rare_mut();
-            rare.unresolved.retain(|other| other != id);
-            if rare.unresolved.is_empty() && !rare.parked_by_worker {
-                job.state = JobState::Queued;
-            }
-            self.enter(key, now);
         }
     }
 }

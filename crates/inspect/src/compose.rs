@@ -44,8 +44,11 @@ fn notes(record: &AddRecord) -> Vec<String> {
         notes.push("`delay` and `ttl` count from the moment it is sent.".to_owned());
     }
     let rare = spec.rare.as_deref();
-    if rare.is_some_and(|rare| rare.parent_id.is_some()) {
+    if rare.is_some_and(|rare| rare.parent_id.is_some() && rare.parent_queue.is_none()) {
         notes.push("The parent's ID is stored with the job; it links nothing.".to_owned());
+    }
+    if rare.is_some_and(|rare| rare.parent_queue.is_some()) {
+        notes.push("It joins its parent, which must wait in its queue or for children.".to_owned());
     }
     if rare.is_some_and(|rare| rare.timestamp.is_some()) {
         notes.push("Its `timestamp` stays the one it had, and `delay` counts from there.".to_owned());

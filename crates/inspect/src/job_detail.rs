@@ -3,6 +3,7 @@
 use crate::adds::{job_data, shown};
 use crate::asked::options;
 use crate::attention::{Looker, ended_at};
+use crate::family::family;
 use crate::job_can;
 use crate::jobs::{error, row};
 use crate::limits::{JOB_ADDS_MAX, LOG_SCAN_MAX};
@@ -18,8 +19,6 @@ use onceover_engine::names::JobId;
 /// Runs on the core thread. None when there is no such job.
 pub fn find(core: &CoreView<'_>, id: &str) -> Option<JobDetail> {
     let job = core.engine.job(&JobId::parse(id))?;
-    let rare = job.spec.rare.as_deref();
-    let ids = |ids: &[JobId]| ids.iter().map(ToString::to_string).collect();
     let data = job_data(core, job.key);
     let result = result(core, job);
     Some(JobDetail {
@@ -29,9 +28,7 @@ pub fn find(core: &CoreView<'_>, id: &str) -> Option<JobDetail> {
         priority: job.priority,
         options: options(&job.spec, job.dedup_key.as_deref()),
         times: times(core, job),
-        parent_id: rare.and_then(|rare| rare.parent_id.as_ref()).map(ToString::to_string),
-        children_ids: rare.map_or_else(Vec::new, |rare| ids(&rare.children_ids)),
-        waits_for: job.rare().map_or_else(Vec::new, |rare| ids(&rare.unresolved)),
+        family: family(core, job),
         generation: job.key.0,
         data_mark: data_mark(job),
         add_seq: made_by(core, job).map(|entry| entry.seq),

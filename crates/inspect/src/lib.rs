@@ -19,6 +19,7 @@ mod draft;
 mod dry_run;
 mod explain;
 mod export;
+mod family;
 mod filter;
 mod health;
 mod job_actions;

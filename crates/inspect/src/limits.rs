@@ -34,6 +34,8 @@ pub const BULK_AT_ONCE: usize = 500;
 pub const LEFT_ALONE_MAX: usize = 100;
 /// Jobs shown before an action on many.
 pub const SAMPLE_ROWS: usize = 5;
+/// Children or dependencies shown with a job.
+pub const RELATIVES_SHOWN_MAX: usize = 100;
 /// Jobs shown with the program that has them.
 pub const LEASES_SHOWN_MAX: usize = 100;
 /// Keys that one action on many takes; the engine remembers as many for the undo.

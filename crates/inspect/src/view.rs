@@ -19,7 +19,8 @@ use serde::{Deserialize, Serialize};
 pub use adds::{AddCounts, AddDetail, AddGroup, AddRow, AddsPage, BulkPlace, IdKind, KeyFace};
 pub use compose::{AddRead, DraftView, DryRun, ExportPart, RunProgress, RunView};
 pub use jobs::{
-    JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, TimeEntry, TimelineEntry,
+    Family, JobCounts, JobDetail, JobError, JobHolder, JobKey, JobRow, JobsPage, JobsPreview, LogLine, Relative,
+    TimeEntry, TimelineEntry,
 };
 pub use keys::{
     Attention, AttentionCode, AttentionView, EndedKey, KeyCounts, KeyDetail, KeyGroup, KeyKind, KeyRow, KeyWorker,

@@ -18,6 +18,7 @@ pub mod random;
 pub mod tally;
 pub mod ticks;
 pub mod traffic;
+mod trees;
 pub mod world;
 
 pub use tally::Tally;

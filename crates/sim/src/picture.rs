@@ -42,6 +42,8 @@ struct Look {
     stall_count: u32,
     max_attempts: u32,
     remove_on_fail: bool,
+    /// It waits and has children, of whose failures a restart may tell it.
+    may_hear: bool,
     mortal: bool,
     /// The key that it asked for.
     key: Option<Arc<str>>,
@@ -135,7 +137,7 @@ impl Picture {
             let ended = old.expires_at.is_some_and(|end| end.is_due(now));
             // A job that was running hands its key to the add stored with it, or ends with it when it fails for good; a
             // job whose own time is over takes its key along (dedup.md 4).
-            let gone = owner.is_some_and(|owner| owner.state == JobState::Active || owner.mortal);
+            let gone = owner.is_some_and(|owner| owner.state == JobState::Active || owner.mortal || owner.may_hear);
             assert!(ended || gone, "a key is lost at {now:?}: {old:?}, owner {owner:?}");
             return;
         };
@@ -182,6 +184,7 @@ impl Look {
             stall_count: job.stall_count,
             max_attempts: job.spec.max_attempts,
             remove_on_fail: job.spec.remove_on_fail,
+            may_hear: matches!(job.state, JobState::Queued | JobState::Blocked) && !job.children_ids().is_empty(),
             mortal: rare.is_some_and(|rare| rare.ttl.is_some()),
             key: job.dedup_key.clone(),
             retry_at: job.failure().and_then(|failure| failure.next_retry_at).filter(|_| is_wanted),
@@ -205,12 +208,20 @@ impl Look {
             let forgotten = self.expires_at.is_some_and(|at| at.is_due(restless.now));
             let evicted = restless.full.contains(&self.queue) && (ran || self.state == JobState::Failed);
             // An add that follows may take its key or its id.
-            let may_go = failed || expired || forgotten || evicted || restless.may_follow;
+            // A child that failed at the restart or expired meanwhile may take its parent with it.
+            let followed_child = self.may_hear && self.remove_on_fail;
+            let may_go = failed || expired || forgotten || evicted || followed_child || restless.may_follow;
             assert!(may_go, "job {key:?} is lost: {self:?}");
             return;
         };
         assert_eq!((&self.id, &self.queue), (&new.id, &new.queue), "job {key:?} is the same job");
-        if retried && new.state == JobState::Queued && new.attempts == 0 {
+        if self.may_hear && new.state != self.state {
+            let heard = matches!(new.state, JobState::Queued | JobState::Failed);
+            assert!(heard, "job {key:?} heard of a child's failure, and is {:?}", new.state);
+            return;
+        }
+        // It may wait for its dependencies once more.
+        if retried && matches!(new.state, JobState::Queued | JobState::Blocked) && new.attempts == 0 {
             return;
         }
         if !ran {

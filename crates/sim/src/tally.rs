@@ -21,6 +21,8 @@ pub struct Tally {
     pub completions: u64,
     /// Repeats that were compared with an open window.
     pub repeats_checked: u64,
+    /// Trees of jobs that were made and followed.
+    pub trees: u64,
 }
 
 impl Tally {
@@ -37,6 +39,7 @@ impl Tally {
             deliveries: self.deliveries + other.deliveries,
             completions: self.completions + other.completions,
             repeats_checked: self.repeats_checked + other.repeats_checked,
+            trees: self.trees + other.trees,
         }
     }
 }

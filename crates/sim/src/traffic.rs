@@ -3,6 +3,7 @@
 use crate::client::Held;
 use crate::ledger::{QUIET, QUIET_KEYS};
 use crate::random::Random;
+use crate::trees::{self, TREES};
 use onceover_engine::command::{
     Ack, Add, Claim, CleanState, Command, DedupRequest, DlqPatch, Fail, NewJob, Payload, Pull, RareOptions, Renewal,
     dead,
@@ -17,7 +18,7 @@ const QUEUES: [&str; 3] = ["a", "b", "c"];
 #[derive(Debug)]
 pub struct Habits {
     /// Weight of each kind of command, see [`Habits::command`].
-    kinds: [usize; 14],
+    kinds: [usize; 17],
     keys: usize,
     ids: usize,
     with_key: usize,
@@ -36,8 +37,8 @@ pub struct Habits {
 impl Habits {
     /// Habits of a world: about half of the kinds of commands do not occur in it.
     pub fn new(random: &mut Random) -> Habits {
-        let mut kinds = [30, 8, 24, 14, 10, 8, 4, 4, 3, 4, 2, 3, 3, 12];
-        for weight in &mut kinds[4..13] {
+        let mut kinds = [30, 8, 24, 14, 10, 8, 4, 4, 3, 4, 2, 3, 3, 6, 8, 3, 12];
+        for weight in &mut kinds[4..16] {
             if random.chance(50) {
                 *weight = 0;
             }
@@ -63,8 +64,8 @@ impl Habits {
     /// One command of a client that holds `held`.
     pub fn command(&self, random: &mut Random, held: &[Held]) -> Command {
         let some = held.get(random.below(held.len().max(1))).cloned();
-        // Nothing but the work itself is done to jobs of the quiet queue.
-        let loud = some.as_ref().filter(|held| *held.queue != *QUIET);
+        // Nothing but the work itself is done to jobs of these queues.
+        let loud = some.as_ref().filter(|held| *held.queue != *QUIET && *held.queue != *TREES);
         let id = self.some_id(random, loud);
         match (random.weighted(&self.kinds), &some) {
             (0, _) | (3..=5, None) => Command::Push { add: self.add(random), replay_of: None },
@@ -83,7 +84,21 @@ impl Habits {
                 0 => Command::Pause { queue: queue(random) },
                 _ => Command::Resume { queue: queue(random) },
             },
+            (13, _) => trees::flow(random, queue, true),
+            (14, _) => self.tree(random),
+            (15, _) => {
+                let other = self.some_id(random, None);
+                trees::change(random, id, other)
+            }
             _ => self.quiet(random),
+        }
+    }
+
+    /// A tree to which nothing but its work is ever done, or that work.
+    fn tree(&self, random: &mut Random) -> Command {
+        match random.chance(60) {
+            true => Command::Pull(Pull { queue: TREES.into(), ..self.pull(random) }),
+            false => trees::flow(random, |_| TREES.into(), false),
         }
     }
 
@@ -126,9 +141,21 @@ impl Habits {
         let depends_on = if random.chance(self.after) { vec![self.id(random)] } else { Vec::new() };
         let timeout = random.chance(self.rare).then(|| Millis(random.pick(&[50, 2_000])));
         let ttl = random.chance(self.rare).then(|| Millis(random.pick(&[100, 30_000])));
-        if !depends_on.is_empty() || timeout.is_some() || ttl.is_some() {
-            spec.rare = Some(Box::new(RareOptions { depends_on, timeout, ttl, ..RareOptions::default() }));
-        }
+        let (parent_id, parent_queue) = match random.chance(self.after) {
+            true => (Some(self.id(random)), Some(queue(random))),
+            false => (None, None),
+        };
+        let ignore_dependency_on_failure = parent_id.is_some() && random.chance(50);
+        let rare = RareOptions {
+            depends_on,
+            timeout,
+            ttl,
+            parent_id,
+            parent_queue,
+            ignore_dependency_on_failure,
+            ..RareOptions::default()
+        };
+        spec.rare = (rare != RareOptions::default()).then(|| Box::new(rare));
         Add { custom_id, dedup_key, data: Some(data(random)), ..Add::new(spec) }
     }
 
@@ -188,7 +215,9 @@ fn data(random: &mut Random) -> Payload {
 }
 
 fn ack(random: &mut Random, held: &Held) -> Ack {
-    Ack { id: held.id.clone(), token: held.token.clone(), result: Some(data(random)), remove: random.chance(10) }
+    // What becomes of trees is followed by their ids.
+    let remove = random.chance(10) && *held.queue != *TREES;
+    Ack { id: held.id.clone(), token: held.token.clone(), result: Some(data(random)), remove }
 }
 
 fn fail(random: &mut Random, held: &Held) -> Fail {

@@ -7,6 +7,7 @@ use crate::random::Random;
 use crate::tally::Tally;
 use crate::ticks::Ticks;
 use crate::traffic::Habits;
+use crate::trees::{Trees, check_blocked};
 use onceover_broker::clock::Jump;
 use onceover_broker::core::Core;
 use onceover_broker::inbox::Message;
@@ -52,6 +53,7 @@ pub struct World {
     may_return: bool,
     armed: Option<CommitFailure>,
     ledger: Ledger,
+    trees: Trees,
     /// What is stored.
     stored: Picture,
     /// What a power cut leaves; none = a commit was synced and nobody knows what was in it.
@@ -84,6 +86,7 @@ impl World {
             may_return: false,
             armed: None,
             ledger: Ledger::default(),
+            trees: Trees::default(),
             stored: Picture::default(),
             synced: Some(Picture::default()),
             syncs: 0,
@@ -148,6 +151,8 @@ impl World {
         let counts = self.engine().counts(None);
         let left = counts.waiting + counts.prioritized + counts.delayed + counts.active;
         assert_eq!(left, 0, "nobody can get these jobs: {counts:?}");
+        check_blocked(self.engine());
+        self.tally.trees = self.trees.made;
         self.tally.deliveries = self.ledger.deliveries;
         self.tally.completions = self.ledger.completions;
         self.tally.repeats_checked = self.ledger.repeats_checked;
@@ -190,7 +195,7 @@ impl World {
         let full = self.stored.jobs_len() > 80;
         let commands: Vec<Command> = (0..commands)
             .map(|_| self.habits.command(&mut self.random, &self.clients[at].held))
-            .filter(|command| !full || !matches!(command, Command::Push { .. } | Command::PushBulk { .. }))
+            .filter(|command| !full || !command.is_add())
             .collect();
         self.send(at, commands);
     }
@@ -198,6 +203,7 @@ impl World {
     fn send(&mut self, at: usize, commands: Vec<Command>) {
         let client = &mut self.clients[at];
         for command in &commands {
+            self.trees.asked(command);
             self.may_return |= matches!(command, Command::RetryCompleted { .. });
             for held in subjects(command, &client.held) {
                 match command {
@@ -261,6 +267,7 @@ impl World {
             self.ledger.time_is(self.now);
             self.engine().check(self.now);
             self.ticks.committed(self.core.as_ref().expect("a core has made this turn").engine(), self.now);
+            self.trees.check(self.engine());
             self.note_stored(Some(Picture::of(self.engine())));
         }
         end.undone
@@ -319,6 +326,7 @@ impl World {
             self.tally.power_cuts += 1;
             self.disk.cut_power();
             self.ledger.power_failed();
+            self.trees.power_failed();
         } else {
             self.tally.crashes += 1;
         }
@@ -408,6 +416,7 @@ impl World {
         }
         delivered.sort_by_key(|(_, _, job)| job.record.job.delivery.as_ref().map(|delivery| delivery.number));
         for (at, pull, job) in delivered {
+            self.trees.delivered(&job.record.job, self.core.as_ref().expect("a core runs").engine());
             let client = &mut self.clients[at];
             client.held.push(self.ledger.delivered(client.conn, &pull, &job, self.now));
             if client.held.len() > 12 {
@@ -436,6 +445,7 @@ impl World {
                     self.ledger.renewed(held, by, self.now);
                 }
             }
+            (Command::Flow(_), Reply::Flow(_)) => self.trees.answered(command),
             (Command::Ack(_) | Command::AckBulk { .. }, Reply::Ok) => {
                 for held in subjects(command, &client.held) {
                     if self.may_return {

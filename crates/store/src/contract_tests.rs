@@ -5,6 +5,7 @@ use crate::{SimDisk, SqliteStore, Storage, StoreError};
 use onceover_engine::change::{Change, Snapshot};
 use onceover_engine::command::{Add, Command};
 use onceover_engine::effects::Effects;
+use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Delivery, Job, JobState};
 use onceover_engine::names::{EntryId, JobKey, Origin, QueueId};
 use onceover_engine::schedule::ScheduleId;
@@ -57,6 +58,7 @@ fn every_kind_of_row_comes_back() {
         let (plain, full) = (plain_job(3), full_job(4));
         let (plain_entry, full_entry, queue) = (plain_key(5, 3), full_key(6, 4), settings());
         let schedule = full_schedule(9);
+        let ends = ends();
         let rows = vec![
             Change::Reserve(1_007),
             fresh(&full),
@@ -67,6 +69,8 @@ fn every_kind_of_row_comes_back() {
             Change::PutCompletedId { n: JobKey(2), id: "gone 2" },
             Change::PutCompletedId { n: JobKey(1), id: "gone 1" },
             Change::PutSchedule { schedule: &schedule, whole: true },
+            Change::PutEnd { job: JobKey(3), dependency: "a", end: &ends[1] },
+            Change::PutEnd { job: JobKey(3), dependency: "b", end: &ends[0] },
         ];
         commit(store, rows).unwrap();
 
@@ -81,12 +85,58 @@ fn every_kind_of_row_comes_back() {
         let keys: Vec<_> = found.keys.iter().map(|row| (&row.entry, &*row.queue)).collect();
         assert_eq!(keys, [(&plain_entry, "mail"), (&full_entry, "mail")]);
         assert_eq!(found.queues, [("mail".into(), queue)]);
+        let found_ends: Vec<_> = found.ends.iter().map(|row| (row.job, &*row.dependency, &row.end)).collect();
+        assert_eq!(found_ends, [(JobKey(3), "b", &ends[0]), (JobKey(3), "a", &ends[1])]);
         assert_eq!(found.completed_ids, [(JobKey(1), "gone 1".into()), (JobKey(2), "gone 2".into())]);
         assert_eq!(found.schedules, [schedule]);
         assert_eq!(store.payload(JobKey(4)).unwrap(), Some(bytes("\0\u{1}")));
         assert_eq!(store.result(JobKey(4)).unwrap(), Some(bytes("")));
         assert_eq!(store.result(JobKey(3)).unwrap(), None);
         assert_eq!(store.payload(JobKey(99)).unwrap(), None);
+    });
+}
+
+/// One of each kind, ascending.
+fn ends() -> Vec<End> {
+    let kinds = [
+        Ending::Met,
+        Ending::Value(JobKey(9)),
+        Ending::Continued("a\0b".into()),
+        Ending::Ignored(String::new()),
+        Ending::Dropped,
+    ];
+    let number = 100..;
+    number.zip(kinds).map(|(number, ending)| End { number, queue: "mail".into(), ending }).collect()
+}
+
+#[test]
+fn every_ending_comes_back_until_it_is_deleted() {
+    on_each_store(|store| {
+        let ends = ends();
+        let put = |end| Change::PutEnd { job: JobKey(3), dependency: "order 7\0", end };
+        commit(store, ends.iter().map(put).collect()).unwrap();
+        assert_eq!(loaded(store).ends.into_iter().map(|row| row.end).collect::<Vec<_>>(), ends);
+        commit(store, ends.iter().skip(1).map(|end| Change::DeleteEnd(end.number)).collect()).unwrap();
+        let found = loaded(store).ends;
+        assert_eq!(found.iter().map(|row| (&*row.dependency, &row.end)).collect::<Vec<_>>(), [("order 7\0", &ends[0])]);
+    });
+}
+
+#[test]
+fn a_result_stays_without_its_job_until_it_is_deleted_itself() {
+    on_each_store(|store| {
+        let mut job = plain_job(1);
+        job.result = Blob::Here(bytes("kept"));
+        commit(store, vec![fresh(&job)]).unwrap();
+        commit(store, vec![Change::DeleteJob { key: JobKey(1), keep_result: true }]).unwrap();
+        assert_eq!(loaded(store).jobs.len(), 0);
+        assert_eq!(store.result(JobKey(1)).unwrap(), Some(bytes("kept")));
+        assert_eq!(store.payload(JobKey(1)).unwrap(), None);
+        let late = bytes("never had a row");
+        commit(store, vec![Change::DeleteResult(JobKey(1)), Change::PutResult { key: JobKey(2), result: &late }])
+            .unwrap();
+        assert_eq!(store.result(JobKey(1)).unwrap(), None);
+        assert_eq!(store.result(JobKey(2)).unwrap(), Some(late));
     });
 }
 
@@ -151,7 +201,7 @@ fn deleted_rows_are_gone() {
         ];
         commit(store, rows).unwrap();
         let rows = vec![
-            Change::DeleteJob(JobKey(1)),
+            Change::DeleteJob { key: JobKey(1), keep_result: false },
             Change::DeleteKey(EntryId(2)),
             Change::DeleteQueue("mail"),
             Change::DeleteCompletedId(JobKey(7)),
@@ -161,7 +211,11 @@ fn deleted_rows_are_gone() {
         assert_eq!(text(&loaded(store)), text(&Snapshot::default()));
         assert_eq!((store.payload(JobKey(1)).unwrap(), store.result(JobKey(1)).unwrap()), (None, None));
 
-        let unknown = vec![Change::DeleteJob(JobKey(1)), Change::DeleteKey(EntryId(2)), Change::DeleteQueue("mail")];
+        let unknown = vec![
+            Change::DeleteJob { key: JobKey(1), keep_result: false },
+            Change::DeleteKey(EntryId(2)),
+            Change::DeleteQueue("mail"),
+        ];
         commit(store, unknown).unwrap();
     });
 }
@@ -205,7 +259,8 @@ fn a_failed_commit_stores_nothing_of_its_turn() {
         let (kept, new, missing) = (plain_job(1), plain_job(2), plain_job(3));
         commit(store, vec![fresh(&kept)]).unwrap();
         let before = text(&loaded(store));
-        let changes = vec![Change::DeleteJob(JobKey(1)), fresh(&new), again(&missing, false, false)];
+        let changes =
+            vec![Change::DeleteJob { key: JobKey(1), keep_result: false }, fresh(&new), again(&missing, false, false)];
         let refused = commit(store, changes).unwrap_err();
         assert!(refused.to_string().contains("table jobs, row 3"), "{refused}");
         assert_eq!(text(&loaded(store)), before);

@@ -5,11 +5,12 @@
 
 use crate::error::StoreError;
 use crate::set_aside::Fault;
-use crate::writer::{RESERVED, state_text};
-use onceover_engine::change::{GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
+use crate::writer::{CONTINUED, DROPPED, IGNORED, MET, RESERVED, VALUE, state_text};
+use onceover_engine::change::{EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::{NewJob, Payload};
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{KeyEntry, KeyTally};
+use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
@@ -54,6 +55,9 @@ const WEBHOOKS: &str = "
 SELECT id, url, events, queue, secret, created_at_ms, last_triggered_at_ms, successes, failures, enabled FROM webhooks
 ORDER BY id";
 
+const ENDS: &str = "
+SELECT number, generation, dependency, queue, ending, result_generation, error FROM dependency_ends ORDER BY number";
+
 const COMPLETED_IDS: &str = "SELECT generation, id FROM completed_ids ORDER BY generation";
 
 const SCHEDULES: &str = "
@@ -78,6 +82,7 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
         groups: rows(&moment, file, "group_settings", GROUPS, &mut faults, |cells| group(cells, &mut names))?,
         webhooks: rows(&moment, file, "webhooks", WEBHOOKS, &mut faults, webhook)?,
         reserved: reserved(&moment, file)?,
+        ends: rows(&moment, file, "dependency_ends", ENDS, &mut faults, |cells| end(cells, &mut names))?,
         completed_ids: rows(&moment, file, "completed_ids", COMPLETED_IDS, &mut faults, |cells| {
             Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
         })?,
@@ -229,6 +234,27 @@ fn webhook(cells: &mut Cells<'_, '_>) -> Result<Webhook, String> {
         failures: cells.number("failures")?,
         enabled: cells.take("enabled")?,
     })
+}
+
+fn end(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<EndRow, String> {
+    let number = cells.number("number")?;
+    let job = JobKey(cells.number("generation")?);
+    let dependency = cells.take("dependency")?;
+    let queue = names.shared(cells.text("queue")?);
+    let ending: Arc<str> = cells.take("ending")?;
+    let result: Option<i64> = cells.take("result_generation")?;
+    let error: Option<String> = cells.take("error")?;
+    let ending = match (&*ending, result.map(u64::try_from), error) {
+        (MET, None, None) => Ending::Met,
+        (DROPPED, None, None) => Ending::Dropped,
+        (VALUE, Some(Ok(child)), None) => Ending::Value(JobKey(child)),
+        (CONTINUED, None, Some(error)) => Ending::Continued(error),
+        (IGNORED, None, Some(error)) => Ending::Ignored(error),
+        _ => {
+            return Err(format!("columns ending, result_generation and error: they do not fit together at '{ending}'"));
+        }
+    };
+    Ok(EndRow { job, dependency, end: End { number, queue, ending } })
 }
 
 /// 0 when the engine has not reserved any numbers yet.

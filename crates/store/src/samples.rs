@@ -5,6 +5,7 @@ use onceover_engine::change::{Change, QueueSettings};
 use onceover_engine::command::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
+use onceover_engine::flow::Links;
 use onceover_engine::job::{
     AutoRetries, Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, TimelineEntry,
 };
@@ -131,6 +132,7 @@ fn full_options() -> RareOptions {
     RareOptions {
         depends_on: vec![JobId::parse("a"), JobId::parse("0198c0de-0000-7000-8000-000000000000")],
         parent_id: Some(JobId::parse("p")),
+        parent_queue: Some("q".into()),
         children_ids: vec![JobId::parse("c")],
         tags: vec!["t".into()],
         timeout: Some(Millis(1)),
@@ -189,6 +191,13 @@ fn full_extra(follower: Arc<NewJob>) -> Extra {
             data: Some(bytes("next")),
             ..Add::new(follower)
         })),
+        links: Some(Box::new(Links {
+            parent: Some(JobId::parse("p2")),
+            parent_queue: Some("q2".into()),
+            children: vec![JobId::parse("c2")],
+            depends_on: vec![JobId::parse("a"), JobId::parse("c2")],
+        })),
+        remove_when_linked: true,
         next_run: Some(JobKey(7)),
         logs: vec![LogLine { at: Timestamp(8), level: "info".into(), message: "m".into() }],
         late_token: Some(LockToken(1)),

@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -181,6 +181,19 @@ CREATE TABLE webhooks (
     failures INTEGER NOT NULL,
     enabled INTEGER NOT NULL
 ) WITHOUT ROWID;
+";
+
+/// A result may outlive its job: then a row here names the job's generation.
+const FORMAT_8: &str = "
+CREATE TABLE dependency_ends (              -- of jobs that have not completed: how what they depend on ended
+    number INTEGER PRIMARY KEY,
+    generation INTEGER NOT NULL,            -- of the job that depends on it
+    dependency TEXT NOT NULL,               -- its id
+    queue TEXT NOT NULL,                    -- where it lived
+    ending TEXT NOT NULL,                   -- met, value, continued, ignored, dropped
+    result_generation INTEGER,              -- with value: the generation whose result the job may read
+    error TEXT                              -- with continued and ignored
+);
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

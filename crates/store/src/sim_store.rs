@@ -5,7 +5,7 @@
 
 use crate::error::StoreError;
 use crate::{RowSource, Storage};
-use onceover_engine::change::{Change, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::change::{Change, EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::Payload;
 use onceover_engine::job::{Blob, Job};
 use onceover_engine::names::{EntryId, JobKey, QueueId};
@@ -62,6 +62,7 @@ struct Rows {
     queues: BTreeMap<Arc<str>, QueueSettings>,
     groups: BTreeMap<(Arc<str>, Arc<str>), GroupSettings>,
     webhooks: BTreeMap<Arc<str>, Webhook>,
+    ends: BTreeMap<u64, Arc<EndRow>>,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
     schedules: BTreeMap<ScheduleId, Arc<Schedule>>,
     reserved: u64,
@@ -198,11 +199,20 @@ impl Rows {
                     put_blob(&mut self.results, job.key, &job.result);
                 }
             }
-            Change::DeleteJob(key) => {
+            Change::DeleteJob { key, keep_result } => {
                 self.jobs.remove(&key);
                 self.payloads.remove(&key);
-                self.results.remove(&key);
+                if !keep_result {
+                    self.results.remove(&key);
+                }
             }
+            Change::PutResult { key, result } => drop(self.results.insert(key, result.clone())),
+            Change::DeleteResult(key) => drop(self.results.remove(&key)),
+            Change::PutEnd { job, dependency, end } => {
+                let row = EndRow { job, dependency: Arc::from(dependency), end: end.clone() };
+                self.ends.insert(end.number, Arc::new(row));
+            }
+            Change::DeleteEnd(number) => drop(self.ends.remove(&number)),
             Change::PutKey { entry, queue } => {
                 let mut row = KeyRow { entry: entry.clone(), queue: Arc::from(queue) };
                 row.entry.queue = QueueId(0);
@@ -281,6 +291,7 @@ impl Rows {
             groups: self.groups.iter().map(group_row).collect(),
             webhooks: self.webhooks.values().cloned().collect(),
             reserved: self.reserved,
+            ends: self.ends.values().map(|row| EndRow::clone(row)).collect(),
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
             schedules: self.schedules.values().map(|row| Schedule::clone(row)).collect(),
             ran_on: false,

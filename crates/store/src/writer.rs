@@ -8,6 +8,7 @@ use onceover_engine::change::{Change, GroupSettings, QueueSettings};
 use onceover_engine::command::NewJob;
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{KeyEntry, KeyTally};
+use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
 use onceover_engine::names::JobKey;
@@ -64,6 +65,11 @@ INSERT OR REPLACE INTO webhooks (id, url, events, queue, secret, created_at_ms, 
     enabled)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
 
+const PUT_END: &str = "
+INSERT OR REPLACE INTO dependency_ends (number, generation, dependency, queue, ending, result_generation, error)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+const DELETE_END: &str = "DELETE FROM dependency_ends WHERE number = ?1";
 const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
 const DELETE_PAYLOAD: &str = "DELETE FROM payloads WHERE generation = ?1";
 const DELETE_RESULT: &str = "DELETE FROM results WHERE generation = ?1";
@@ -135,13 +141,18 @@ impl<'s> Writer<'s> {
                 }
                 Ok(())
             }
-            Change::DeleteJob(key) => {
+            Change::DeleteJob { key, keep_result } => {
                 let generation = row_id(key.0);
-                for statement in [DELETE_JOB, DELETE_PAYLOAD, DELETE_RESULT] {
+                for statement in [DELETE_JOB, DELETE_PAYLOAD].into_iter().chain((!keep_result).then_some(DELETE_RESULT))
+                {
                     self.run(statement, params![generation])?;
                 }
                 Ok(())
             }
+            Change::PutResult { key, result } => self.run(PUT_RESULT, params![row_id(key.0), &**result]).map(drop),
+            Change::DeleteResult(key) => self.run(DELETE_RESULT, params![row_id(key.0)]).map(drop),
+            Change::PutEnd { job, dependency, end } => self.put_end(job, dependency, end),
+            Change::DeleteEnd(number) => self.run(DELETE_END, params![row_id(number)]).map(drop),
             Change::PutKey { entry, queue } => self.put_key(entry, queue),
             Change::DeleteKey(entry) => self.run(DELETE_KEY, params![row_id(entry.0)]).map(drop),
             Change::PutQueue { name, settings } => self.put_queue(name, settings),
@@ -298,6 +309,17 @@ impl<'s> Writer<'s> {
         Err(StoreError::Corrupt { operation: WRITE, file: self.statements.file.to_owned(), what })
     }
 
+    fn put_end(&mut self, job: JobKey, dependency: &str, end: &End) -> Result<(), StoreError> {
+        let End { number, queue, ending } = end;
+        let (result, error) = match ending {
+            Ending::Met | Ending::Dropped => (None, None),
+            Ending::Value(child) => (Some(row_id(child.0)), None),
+            Ending::Continued(error) | Ending::Ignored(error) => (None, Some(error)),
+        };
+        let (number, job) = (row_id(*number), row_id(job.0));
+        self.run(PUT_END, params![number, job, dependency, &**queue, ending_text(ending), result, error]).map(drop)
+    }
+
     fn put_queue(&mut self, name: &str, settings: &QueueSettings) -> Result<(), StoreError> {
         let QueueSettings { paused, stall, limits, dlq, place } = settings;
         let StallConfig { enabled, stall_interval, max_stalls, grace_period } = stall;
@@ -429,6 +451,23 @@ pub(crate) fn state_text(state: JobState) -> &'static str {
         JobState::Failed => "failed",
     }
 }
+
+/// An ending as the file spells it.
+fn ending_text(ending: &Ending) -> &'static str {
+    match ending {
+        Ending::Met => MET,
+        Ending::Value(_) => VALUE,
+        Ending::Continued(_) => CONTINUED,
+        Ending::Ignored(_) => IGNORED,
+        Ending::Dropped => DROPPED,
+    }
+}
+
+pub(crate) const MET: &str = "met";
+pub(crate) const VALUE: &str = "value";
+pub(crate) const CONTINUED: &str = "continued";
+pub(crate) const IGNORED: &str = "ignored";
+pub(crate) const DROPPED: &str = "dropped";
 
 /// A generation, an entry or the number after the last one as a row id.
 pub(crate) fn row_id(number: u64) -> i64 {

@@ -302,14 +302,26 @@ fn repeats_are_intervals_or_patterns() {
 }
 
 #[test]
-fn joining_a_parent_is_refused_and_naming_one_is_not() {
-    let linked = |id: &str| json!({"parentId": id, "data": {"__parentId": id, "__parentQueue": "q"}});
-    let text = "parentId is not supported by this version: linking to an existing parent";
-    assert_eq!(refusal(&push(&linked("p"))), text);
-    assert_eq!(rare(&linked("pending")).parent_id, Some(JobId::parse("pending")));
-    assert_eq!(rare(&json!({"parentId": "p"})).parent_id, Some(JobId::parse("p")));
-    let elsewhere = json!({"parentId": "p", "data": {"__parentId": "other", "__parentQueue": "q"}});
-    assert!(ask(&push(&elsewhere)).is_ok());
+fn a_parent_is_joined_that_the_data_names_too() {
+    let asked = |fields: &Json| {
+        let rare = rare(fields);
+        (rare.parent_id.map(|id| id.to_string()), rare.parent_queue.map(|queue| queue.to_string()))
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let linked = |id: &str| json!({"parentId": id, "data": {"__parentId": id, "__parentQueue": "q2"}});
+    assert_eq!(asked(&linked("p")), (some("p"), some("q2")));
+    assert_eq!(asked(&linked("pending")), (some("pending"), some("q2")));
+    assert_eq!(asked(&json!({"parentId": "p"})), (some("p"), None));
+    for data in [
+        json!({"__parentId": "other", "__parentQueue": "q"}),
+        json!({"__parentId": "p"}),
+        json!({"__parentId": "p", "__parentQueue": ""}),
+        json!({"__parentId": "p", "__parentQueue": 1}),
+        json!(["__parentId", "p"]),
+    ] {
+        assert_eq!(asked(&json!({"parentId": "p", "data": data})), (some("p"), None), "{data}");
+    }
+    assert_eq!(rare(&json!({"tags": ["t"], "data": {"__parentId": "p", "__parentQueue": "q"}})).parent_queue, None);
 }
 
 #[test]

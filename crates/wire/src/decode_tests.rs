@@ -95,7 +95,7 @@ fn commands_of_the_connection_are_requests_of_their_own() {
 
 #[test]
 fn commands_that_are_not_there_are_unknown() {
-    for cmd in ["PUSHF", "UpdateParent", "Ratelimit", "push"] {
+    for cmd in ["PUSHX", "Ratelimit", "push"] {
         assert_eq!(refusal(&json!({"cmd": cmd})), format!("Unknown command: {cmd}"));
     }
 }

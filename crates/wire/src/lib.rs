@@ -16,6 +16,7 @@ pub mod frame;
 pub mod json;
 mod json_size;
 mod limits;
+pub mod markers;
 pub mod msgpack;
 pub mod reach;
 pub mod request;

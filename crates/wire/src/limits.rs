@@ -7,6 +7,15 @@ pub const LIST_ENTRIES_MAX: usize = 100_000;
 /// Fields of one request or option map. Clients send at most 50; more is not a request.
 pub const FIELDS_MAX: usize = 1_000;
 
+/// Jobs of one PUSHF.
+pub const FLOW_JOBS_MAX: usize = 10_000;
+
+/// What the record of a job in the answer to PUSHF takes at most beyond what the request said of it.
+pub const FLOW_RECORD_BYTES_MAX: usize = 1_536;
+
+/// Characters (UTF-16 units, as clients count) of the id of a job in a flow.
+pub const ID_CHARS_MAX: usize = 1_024;
+
 /// Characters (UTF-16 units, as clients count) of a queue name or a job name.
 pub const NAME_CHARS_MAX: usize = 256;
 

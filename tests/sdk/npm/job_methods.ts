@@ -81,7 +81,7 @@ Object.assign(checks, {
       const first = await queue.add('first', {});
       const parent = await queue.add('parent', {}, { dependsOn: [first.id] } as object);
       same(await state(queue, parent.id), 'waiting-children');
-      // Children are linked by a flow only, which this version does not have: the lists are there and empty.
+      // A job that only depends on others has no children: the lists are there and empty.
       same(await queue.getJobDependencies(parent.id), { processed: {}, unprocessed: [], nextProcessedCursor: 0, nextUnprocessedCursor: 0 });
       same(await queue.getJobDependenciesCount(parent.id), { processed: 0, unprocessed: 0 });
       same(await queue.getDependencies(parent.id), { processed: {}, unprocessed: [] });

@@ -12,6 +12,7 @@ import './job_methods';
 import './worker_methods';
 import './schedulers';
 import './limits';
+import './flows';
 import './refusals';
 import { checks, holders, same, unused } from './client';
 

@@ -6,17 +6,17 @@ the client cannot bring one unnoticed.
 """
 import sys
 
+import flows
 import job_options
 import keys
 import limits
 import queue_methods
-import refusals
 import schedulers
 import worker_methods
 
 from client import broker, checks, same, unused
 
-PARTS = (keys, job_options, queue_methods, worker_methods, limits, schedulers, refusals)
+PARTS = (keys, job_options, queue_methods, worker_methods, limits, schedulers, flows)
 
 
 @checks

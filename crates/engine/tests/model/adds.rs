@@ -34,6 +34,11 @@ impl Model {
                 return Answer::No(Refusal::InBatch(at, Box::new(why)));
             }
         }
+        if self.in_circle(specs) {
+            let at = specs.iter().position(|spec| self.may_be_waited_for(spec)).expect("a circle has jobs");
+            self.decide(Code::Invalid, None);
+            return Answer::No(Refusal::InBatch(at, Box::new(Refusal::Circle)));
+        }
         let mut answers = Vec::new();
         for spec in specs {
             match self.admit(spec) {
@@ -85,7 +90,12 @@ impl Model {
         let mut code = Code::New;
         let entry = spec.step.key.and_then(|key| self.valid(queue, key));
         if let Some(entry) = entry {
-            match self.meet(spec, entry) {
+            let met = self.meet(spec, entry);
+            let is_new = matches!(met, Met::Replace | Met::Supersede | Met::Take);
+            if is_new && self.in_circle(std::slice::from_ref(spec)) {
+                return self.refuse_circle();
+            }
+            match met {
                 Met::Answer(code, rule) => {
                     if retired.is_some() {
                         mark("jobId", "not retired, its key is held");
@@ -108,6 +118,9 @@ impl Model {
                 Met::Supersede => code = Code::Moved,
                 Met::Take => {}
             }
+        }
+        if entry.is_none() && self.in_circle(std::slice::from_ref(spec)) {
+            return self.refuse_circle();
         }
         if let Some(retired) = retired {
             mark("jobId", "retired");
@@ -194,6 +207,45 @@ impl Model {
     fn waits_for(&self, id: Id) -> bool {
         let is_waiting = |job: &Job| job.state == State::Blocked && !job.unresolved.is_empty();
         self.jobs.iter().any(|job| is_waiting(job) && job.spec.after.contains(&id))
+    }
+
+    fn refuse_circle(&mut self) -> Result<Admitted, Refusal> {
+        mark("dependencies", "in a circle");
+        self.decide(Code::Invalid, None);
+        Err(Refusal::Circle)
+    }
+
+    fn may_be_waited_for(&self, spec: &Spec) -> bool {
+        let is_live = |id| self.by_id(id).is_some_and(|at| self.jobs[at].is_live());
+        spec.id.is_some_and(|id| !is_live(id)) && !spec.after.is_empty()
+    }
+
+    /// Everybody who waits for `id`, or for somebody who does.
+    pub fn waiting_on(&self, id: Id) -> Vec<Id> {
+        let mut found: Vec<Id> = Vec::new();
+        let mut next = vec![id];
+        while let Some(id) = next.pop() {
+            for job in self.jobs.iter().filter(|job| job.state == State::Blocked && job.unresolved.contains(&id)) {
+                if !found.contains(&job.id) {
+                    found.push(job.id);
+                    next.push(job.id);
+                }
+            }
+        }
+        found
+    }
+
+    /// Whether new jobs would wait in a circle, among themselves or through jobs that wait for one of them already.
+    fn in_circle(&self, specs: &[Rc<Spec>]) -> bool {
+        let mut left: Vec<&Rc<Spec>> = specs.iter().filter(|spec| self.may_be_waited_for(spec)).collect();
+        let stands_for =
+            |id: &Id, other: &Spec| other.id.is_some_and(|other| other == *id || self.waiting_on(other).contains(id));
+        while let Some(at) =
+            left.iter().position(|spec| !spec.after.iter().any(|id| left.iter().any(|other| stands_for(id, other))))
+        {
+            left.remove(at);
+        }
+        !left.is_empty()
     }
 
     fn insert(&mut self, spec: &Rc<Spec>) -> Generation {

@@ -9,9 +9,11 @@ pub const STRATEGIES: [&str; 5] = ["default", "extend", "replace", "keep", "keep
 pub const OWNERS: [&str; 10] =
     ["queued", "retrying", "blocked", "parked", "active", "completed", "failed", "gone", "tied", "id reused"];
 /// Other places, by subject.
-const PLACES: [(&str, &str); 33] = [
+const PLACES: [(&str, &str); 35] = [
     ("bulk", "accepted prefix"),
     ("bulk", "refused as a whole"),
+    ("dependencies", "in a circle"),
+    ("retry", "waits again"),
     ("jobId", "live"),
     ("jobId", "live in another queue"),
     ("jobId", "retired"),

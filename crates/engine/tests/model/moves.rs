@@ -125,7 +125,21 @@ impl Model {
         job.timed_out.clear();
         job.retried = 0;
         self.take_key(at);
+        self.wait_again(at);
         true
+    }
+
+    /// A retried job waits for those of its dependencies that are live, but for none that waits for it (protocol-admin.md 7).
+    fn wait_again(&mut self, at: Generation) {
+        let waiting = self.waiting_on(self.jobs[at].id);
+        let is_live = |id: &Id| self.by_id(*id).is_some_and(|at| self.jobs[at].is_live());
+        let after = self.jobs[at].spec.after.iter().copied();
+        let unresolved: Vec<Id> = after.filter(|id| is_live(id) && !waiting.contains(id)).collect();
+        if !unresolved.is_empty() {
+            mark("retry", "waits again");
+            self.jobs[at].state = State::Blocked;
+        }
+        self.jobs[at].unresolved = unresolved;
     }
 
     /// RetryDlq and RetryCompleted: oldest first, each sees what its predecessors did.

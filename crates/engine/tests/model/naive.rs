@@ -131,6 +131,7 @@ pub enum Refusal {
     Dependency(Id),
     InBatch(usize, Box<Refusal>),
     Consumers(Id),
+    Circle,
     NotFound,
     NotInProcessing(Id),
     TokenRequired(Id),

@@ -1,6 +1,6 @@
 //! A store of rows in memory: what a file would hold after each commit, and what it would give back at a start.
 
-use onceover_engine::change::{Change, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
+use onceover_engine::change::{Change, EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::engine::Engine;
 use onceover_engine::job::{Blob, JobState};
 use onceover_engine::names::{EntryId, JobKey};
@@ -21,6 +21,7 @@ pub struct Rows {
     reserved: u64,
     completed_ids: BTreeMap<JobKey, Arc<str>>,
     schedules: BTreeMap<ScheduleId, Schedule>,
+    ends: BTreeMap<u64, EndRow>,
 }
 
 impl Rows {
@@ -47,7 +48,7 @@ impl Rows {
                     return Err(format!("{} has two rows, {:?} and {:?}", job.id, twin.job.key, job.key));
                 }
             }
-            Change::DeleteJob(key) => {
+            Change::DeleteJob { key, keep_result: _ } => {
                 self.jobs.remove(&key);
                 self.data.remove(&key);
             }
@@ -64,6 +65,13 @@ impl Rows {
             Change::PutWebhook(webhook) => drop(self.webhooks.insert(webhook.id.clone(), webhook.clone())),
             Change::DeleteWebhook(id) => drop(self.webhooks.remove(id)),
             Change::Reserve(number) => self.reserved = number,
+            Change::PutEnd { job, dependency, end } => {
+                let row = EndRow { job, dependency: Arc::from(dependency), end: end.clone() };
+                self.ends.insert(end.number, row);
+            }
+            Change::DeleteEnd(number) => drop(self.ends.remove(&number)),
+            // Results are not looked at here.
+            Change::PutResult { .. } | Change::DeleteResult(_) => {}
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
             Change::PutSchedule { schedule, whole } => {
                 if self.schedules.insert(schedule.id, schedule.clone()).is_none() && !whole {
@@ -100,6 +108,7 @@ impl Rows {
                 .collect(),
             webhooks: self.webhooks.values().cloned().collect(),
             reserved: self.reserved,
+            ends: self.ends.values().cloned().collect(),
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
             schedules: self.schedules.values().cloned().collect(),
             ran_on: false,

@@ -387,6 +387,7 @@ impl Stage {
             Refusal::Consumers(id) => {
                 format!("Custom ID {} still has unresolved dependency consumers", name(id))
             }
+            Refusal::Circle => "flow contains a dependency cycle".to_owned(),
             Refusal::NotFound => "Job not found".to_owned(),
             Refusal::NotInProcessing(id) => format!("Job not found or not in processing state: {}", name(id)),
             Refusal::TokenRequired(id) => format!("Lock token required for job {}", name(id)),

@@ -149,12 +149,8 @@ pub struct JobDetail {
     pub options: Vec<Named>,
     /// Created, runs, started, ended, …
     pub times: Vec<TimeEntry>,
-    /// Id of the parent.
-    pub parent_id: Option<String>,
-    /// Ids of the children.
-    pub children_ids: Vec<String>,
-    /// Jobs it still waits for.
-    pub waits_for: Vec<String>,
+    /// Its place among other jobs.
+    pub family: Family,
     /// Its generation, to be named when its data is edited.
     pub generation: u64,
     /// Stands for the data that is shown, to be named when it is edited.
@@ -177,6 +173,34 @@ pub struct JobDetail {
     pub raw: Text,
     /// Possible actions.
     pub can: Vec<Can>,
+}
+
+/// A job's place among others.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct Family {
+    /// Its parent, once that is named.
+    pub parent: Option<Relative>,
+    /// Its first children.
+    pub children: Vec<Relative>,
+    /// How many there are.
+    pub children_total: u64,
+    /// The first of what it waits for besides its children.
+    pub waits_for: Vec<Relative>,
+    /// What keeps it blocked, in a sentence or two.
+    pub note: Option<String>,
+}
+
+/// A job that has to do with another one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct Relative {
+    /// Its id.
+    pub id: String,
+    /// Its state, gone included.
+    pub state: JobState,
 }
 
 /// A labelled moment.

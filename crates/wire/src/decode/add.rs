@@ -3,19 +3,17 @@
 //! Checks follow the order in which bunqueue makes them, so that of several mistakes the same one is named. A batch is
 //! checked as a whole before the engine sees any of it; a mistake in it is named as `jobs[i]: …`.
 
-use super::fields::{Bounds, Fields};
+use super::fields::{Bounds, Fields, utf8};
 use super::names::{self, DAY, GROUP_PRIORITY, PRIORITY, YEAR};
 use super::{Hints, Result, engine, repeat};
 use crate::canonical::canonical_hash;
 use crate::envelope;
+use crate::markers::{PARENT_ID, PARENT_QUEUE};
 use crate::msgpack::{Raw, Value};
 use crate::request::{DecodeError, RefusedAdd, Request};
 use onceover_engine::command::{Add, Backoff, Command, DedupRequest, Group, NewJob, Payload, RareOptions};
 use onceover_engine::names::JobId;
 use std::sync::Arc;
-
-/// What a client writes as parent when it will name the real one later (UpdateParent).
-const PARENT_PENDING: &str = "pending";
 
 /// The MessagePack form of nil.
 const NIL: &[u8] = &[0xc0];
@@ -51,7 +49,7 @@ pub fn push_bulk(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
 }
 
 /// Attaches what can be read of a refused add.
-fn with_add(error: DecodeError, request: &Fields<'_>, job: &Fields<'_>, id_field: &str) -> DecodeError {
+pub fn with_add(error: DecodeError, request: &Fields<'_>, job: &Fields<'_>, id_field: &str) -> DecodeError {
     let readable = |fields: &Fields<'_>, name: &str| fields.ident(name).ok().flatten().map(|text| text.into_owned());
     let add = RefusedAdd {
         queue: readable(request, "queue"),
@@ -62,7 +60,7 @@ fn with_add(error: DecodeError, request: &Fields<'_>, job: &Fields<'_>, id_field
     DecodeError { add: Some(Box::new(add)), ..error }
 }
 
-fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints) -> Result<Add> {
+pub fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints) -> Result<Add> {
     if let Some(raw) = fields.raw("data") {
         names::check_payload(raw)?;
     }
@@ -82,7 +80,6 @@ fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints)
     if rare.repeat.is_some() {
         repeat::check_alone(&rare, custom_id.is_some())?;
     }
-    refuse_parent_link(fields)?;
     let (dedup_key, dedup) = dedup(fields, data.as_deref(), None)?;
     let spec = NewJob {
         queue: queue.clone(),
@@ -106,6 +103,7 @@ fn rare(fields: &Fields<'_>) -> Result<RareOptions> {
     let owned = |texts: Vec<&str>| texts.into_iter().map(str::to_owned).collect();
     Ok(RareOptions {
         parent_id: fields.ident("parentId")?.map(|text| JobId::parse(&text)),
+        parent_queue: parent_queue(fields)?,
         children_ids: fields.job_ids("childrenIds")?,
         tags: owned(fields.texts("tags")?),
         stall_timeout: fields.millis("stallTimeout", Bounds::NATURAL)?,
@@ -215,17 +213,15 @@ fn priority(fields: &Fields<'_>, grouped: bool) -> Result<i32> {
     Ok(value.unwrap_or(0) as i32)
 }
 
-/// A child that joins an existing parent says so twice: `parentId`, and markers in its data. Linking is not done here;
-/// accepting it silently would let the parent run without waiting.
-fn refuse_parent_link(fields: &Fields<'_>) -> Result<()> {
-    let Some(parent) = fields.ident("parentId")?.filter(|parent| parent != PARENT_PENDING) else { return Ok(()) };
-    let Some(Value::Map(data)) = fields.given("data") else { return Ok(()) };
-    let marked_as = |marker: &str| data.get(marker).map(Raw::value);
-    if marked_as("__parentId") == Some(Value::Str(parent.as_bytes()))
-        && matches!(marked_as("__parentQueue"), Some(Value::Str(_)))
-    {
-        let text = "parentId is not supported by this version: linking to an existing parent";
-        return Err(DecodeError::invalid(text));
+/// The parent's queue, if the data names the same parent as `parentId` and a queue: a child says twice that it joins a parent.
+fn parent_queue(fields: &Fields<'_>) -> Result<Option<Arc<str>>> {
+    let Some(parent) = fields.ident("parentId")? else { return Ok(None) };
+    let Some(Value::Map(data)) = fields.given("data") else { return Ok(None) };
+    if data.get(PARENT_ID).map(Raw::value) != Some(Value::Str(parent.as_bytes())) {
+        return Ok(None);
     }
-    Ok(())
+    match data.get(PARENT_QUEUE).map(Raw::value) {
+        Some(Value::Str(queue)) if !queue.is_empty() => utf8(queue).map(|queue| Some(Arc::from(queue))),
+        _ => Ok(None),
+    }
 }

@@ -8,6 +8,7 @@ mod add;
 mod change;
 mod dead;
 mod fields;
+mod flow;
 mod group;
 mod limit;
 mod manage;
@@ -67,16 +68,19 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("ExtendLock", work::extend_lock),
     ("ExtendLocks", work::extend_locks),
     ("FAIL", work::fail),
+    ("GetChildrenValues", flow::children_values),
     ("GetCountsPerPriority", query::counts_per_priority),
     ("GetDeduplicationJobId", query::deduplication_job_id),
     ("GetDlqConfig", dead::config),
     ("GetDlqStats", dead::stats),
+    ("GetFailedChildrenValues", flow::failed_children_values),
     ("GetGroupActiveCount", group::active_count),
     ("GetGroupConcurrency", group::concurrency),
     ("GetGroupJobsCount", group::jobs_count),
     ("GetGroupRateLimit", group::rate_limit),
     ("GetGroupRateLimitTtl", group::rate_ttl),
     ("GetGroupsJobsCount", group::jobs_of_all),
+    ("GetIgnoredChildrenFailures", flow::ignored_children_failures),
     ("GetJob", query::job),
     ("GetJobByCustomId", query::job_by_custom_id),
     ("GetJobCounts", query::job_counts),
@@ -106,6 +110,7 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("PULLB", work::pull_bulk),
     ("PUSH", add::push),
     ("PUSHB", add::push_bulk),
+    ("PUSHF", flow::push),
     ("Pause", manage::pause),
     ("PauseGroup", group::pause),
     ("Ping", manage::ping),
@@ -118,11 +123,13 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("RateLimitClear", limit::clear_rate),
     ("RateLimitGroup", group::hold),
     ("RegisterWorker", work::register_worker),
+    ("RemoveChildDependency", flow::remove_child_dependency),
     ("RemoveDeduplicationKey", change::remove_deduplication_key),
     ("RemoveDlqJob", dead::remove),
     ("RemoveGroupConcurrency", group::remove_concurrency),
     ("RemoveGroupRateLimit", group::remove_rate),
     ("RemoveJobDeduplicationKey", change::remove_job_deduplication_key),
+    ("RemoveUnprocessedChildren", flow::remove_unprocessed_children),
     ("RemoveWebhook", webhook::remove),
     ("Resume", manage::resume),
     ("ResumeGroup", group::resume),
@@ -141,6 +148,7 @@ const COMMANDS: &[(&str, Decode)] = &[
     ("UnregisterWorker", work::unregister_worker),
     ("UnsubscribeEvents", manage::unsubscribe),
     ("Update", change::update),
+    ("UpdateParent", flow::update_parent),
     ("WaitJob", query::wait),
 ];
 

@@ -2,6 +2,7 @@
 
 use super::{EncodeCtx, write_id, write_ids};
 use crate::envelope;
+use crate::markers;
 use crate::msgpack::write::{self, MapWriter};
 use bytes::BytesMut;
 use onceover_engine::command::StateName;
@@ -34,7 +35,7 @@ pub fn record(out: &mut BytesMut, record: &JobRecord, extras: Extras, ctx: Encod
     identity(&mut map, job, ctx);
     schedule(&mut map, record, options);
     policies(&mut map, job, options);
-    relations(&mut map, options);
+    relations(&mut map, job, options);
     deduplication(&mut map, job, options);
     map.or_nil("progressMessage", rare.progress_message.as_deref(), write::str);
     let stack = Some(&rare.stacktrace).filter(|lines| !lines.is_empty());
@@ -57,7 +58,8 @@ fn identity(map: &mut MapWriter<'_>, job: &Job, ctx: EncodeCtx) {
     write_id(map.key("id"), &job.id);
     map.str("queue", &job.spec.queue);
     map.str("name", &job.spec.name);
-    match (&job.data, ctx.protocol2) {
+    let marked = markers::marked(job);
+    match (marked.as_ref().unwrap_or(&job.data), ctx.protocol2) {
         (Blob::Here(data), false) => map.raw("data", data),
         (Blob::Here(data), true) => envelope::restore(map.key("data"), &job.spec.name, Some(data)),
         (Blob::Absent, true) => envelope::restore(map.key("data"), &job.spec.name, None),
@@ -108,12 +110,12 @@ fn policies(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
     map.or_nil("groupId", options.group.as_ref().map(|group| &*group.id), write::str);
 }
 
-fn relations(map: &mut MapWriter<'_>, options: &RareOptions) {
-    write_ids(map.key("dependsOn"), options.depends_on.iter());
-    write_ids(map.key("childrenIds"), options.children_ids.iter());
+fn relations(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
+    write_ids(map.key("dependsOn"), job.depends_on().iter());
+    write_ids(map.key("childrenIds"), job.children_ids().iter());
     // bunqueue never counts here either.
     map.int("childrenCompleted", 0);
-    map.or_nil("parentId", options.parent_id.as_ref(), write_id);
+    map.or_nil("parentId", job.parent_id(), write_id);
     map.bool("failParentOnFailure", options.fail_parent_on_failure);
     map.bool("removeDependencyOnFailure", options.remove_dependency_on_failure);
     map.bool("continueParentOnFailure", options.continue_parent_on_failure);

@@ -6,6 +6,7 @@
 
 mod event;
 mod figures;
+mod flow;
 mod group;
 mod job;
 mod limit;
@@ -89,7 +90,7 @@ fn answer(out: &mut BytesMut, req_id: Option<&ReqId>, write: impl FnOnce(&mut Ma
 }
 
 /// Appends an id as text, without an allocation.
-fn write_id(out: &mut BytesMut, id: &JobId) {
+pub(crate) fn write_id(out: &mut BytesMut, id: &JobId) {
     match id {
         JobId::Text(text) => write::str(out, text),
         JobId::Uuid(_) => {
@@ -101,7 +102,7 @@ fn write_id(out: &mut BytesMut, id: &JobId) {
 }
 
 /// Appends an array of ids.
-fn write_ids<'a>(out: &mut BytesMut, ids: impl ExactSizeIterator<Item = &'a JobId>) {
+pub(crate) fn write_ids<'a>(out: &mut BytesMut, ids: impl ExactSizeIterator<Item = &'a JobId>) {
     write::array(out, ids.len());
     ids.for_each(|id| write_id(out, id));
 }

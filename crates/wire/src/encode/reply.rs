@@ -1,7 +1,7 @@
 //! The answers to engine commands, one arm per shape.
 
 use super::job::{self, Extras, millis, time};
-use super::{EncodeCtx, figures, group, limit, schedule, webhook, write_id, write_ids};
+use super::{EncodeCtx, figures, flow, group, limit, schedule, webhook, write_id, write_ids};
 use crate::msgpack::write::{self, MapWriter};
 use bytes::BytesMut;
 use onceover_engine::command::StateName;
@@ -67,6 +67,7 @@ pub fn reply(map: &mut MapWriter<'_>, reply: &Reply, ctx: EncodeCtx) {
         Reply::KeysRemoved(count) => map.map("data").int("count", *count as i64),
         Reply::Removed(removed) => map.map("data").bool("removed", *removed),
         Reply::Keys { keys, total, now } => page_of_keys(&mut map.map("data"), keys, *total, *now),
+        Reply::Flow(about) => flow::answer(map, about, ctx),
         Reply::Moved => map.map("data").bool("moved", true),
         Reply::Paused(paused) => map.bool("paused", *paused),
         Reply::Cleaned(ids) => cleaned(map, ids),

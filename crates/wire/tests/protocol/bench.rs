@@ -2,7 +2,7 @@
 //! test says so.
 
 use bytes::BytesMut;
-use onceover_engine::change::{Change, GroupRow, JobRow, KeyRow, Snapshot};
+use onceover_engine::change::{Change, EndRow, GroupRow, JobRow, KeyRow, Snapshot};
 use onceover_engine::effects::{Effects, Output};
 use onceover_engine::names::{ConnId, Origin};
 use onceover_engine::time::Timestamp;
@@ -230,7 +230,7 @@ fn write(rows: &mut Snapshot, engine: &Engine) {
                 rows.jobs.retain(|row| row.job.key != job.key);
                 rows.jobs.push(JobRow { job: job.as_stored(), queue: Arc::from(queue) });
             }
-            Change::DeleteJob(key) => rows.jobs.retain(|row| row.job.key != key),
+            Change::DeleteJob { key, keep_result: _ } => rows.jobs.retain(|row| row.job.key != key),
             Change::PutKey { entry, queue } => {
                 rows.keys.retain(|row| row.entry.entry != entry.entry);
                 rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) });
@@ -258,6 +258,14 @@ fn write(rows: &mut Snapshot, engine: &Engine) {
                 rows.schedules.push(schedule.clone());
             }
             Change::DeleteSchedule(id) => rows.schedules.retain(|row| row.id != id),
+            Change::PutEnd { job, dependency, end } => {
+                let row = EndRow { job, dependency: Arc::from(dependency), end: end.clone() };
+                rows.ends.retain(|other| other.end.number != row.end.number);
+                rows.ends.push(row);
+            }
+            Change::DeleteEnd(number) => rows.ends.retain(|row| row.end.number != number),
+            // Results are not kept here.
+            Change::PutResult { .. } | Change::DeleteResult(_) => {}
         }
         Ok(())
     });

@@ -32,10 +32,7 @@ const BUNQUEUE: &str = "
 ";
 
 /// Those that are answered with `Unknown command`: a line goes when its commands come.
-const MISSING: &[&str] = &[
-    "PUSHF UpdateParent GetChildrenValues GetFailedChildrenValues GetIgnoredChildrenFailures",
-    "RemoveChildDependency RemoveUnprocessedChildren",
-];
+const MISSING: &[&str] = &[];
 
 /// Fields that take any value and stand in no row of `bad_fields`, by command.
 const FREE: &[(&str, &str)] = &[

@@ -4,9 +4,9 @@ use std::sync::{Arc, Condvar, Mutex};
 use std::thread::sleep;
 use std::time::Duration;
 
-use bunqueue_client::{BulkEntry, JobOptions, ProcessError, Value};
+use bunqueue_client::{BulkEntry, ChainStep, FlowJob, FlowProducer, JobOptions, ProcessError, Value};
 
-use crate::kit::{Working, data_of, fresh, keyed, number, number_of, queue, until};
+use crate::kit::{Working, broker, data_of, fresh, keyed, number, number_of, queue, until};
 
 type Check = (&'static str, fn());
 
@@ -22,6 +22,8 @@ pub const ALL: &[Check] = &[
     ("a key can be looked up and removed; its job stays", look_up_and_remove),
     ("add_bulk answers one id for each entry, in order, duplicates included", add_bulk),
     ("progress and logs", progress_and_logs),
+    ("a flow runs leaf first, and its parent reads what the children returned", flow),
+    ("a parent fails with its child, or runs without it", flow_failures),
 ];
 
 const MINUTE: Option<i64> = Some(60_000);
@@ -182,4 +184,58 @@ fn progress_and_logs() {
     // The client's own reader expects texts where the protocol has maps, so the count is read raw.
     let logs = [("cmd", "GetLogs"), ("id", &*id)];
     assert_eq!(data_of(&logs, "count"), Value::from(1));
+}
+
+fn node(name: &str, queue: &str, options: JobOptions, children: Vec<FlowJob>) -> FlowJob {
+    FlowJob { name: name.into(), queue_name: queue.into(), data: number(1), options, children }
+}
+
+fn values_of(id: &str) -> Vec<(Value, Value)> {
+    let values = data_of(&[("cmd", "GetChildrenValues"), ("id", id)], "values");
+    values.as_map().expect("values by name").clone()
+}
+
+fn flow() {
+    let ((parents, above), (_, below)) = (queue(), queue());
+    let producer = FlowProducer::new(broker());
+    let gone = JobOptions { remove_on_complete: Some(true), ..Default::default() };
+    let middle = node("middle", &below, JobOptions::default(), vec![node("leaf", &below, JobOptions::default(), vec![])]);
+    let made = producer.add(node("root", &above, JobOptions::default(), vec![middle, node("other", &below, gone, vec![])]));
+    let made = made.unwrap();
+    let (root, children) = (made.job.id(), made.children.iter().map(|child| child.job.id()).collect::<Vec<_>>());
+    assert_eq!(parents.get_state(&root).unwrap(), "waiting-children");
+    let names = ["middle", "other"];
+    let working = Working::start(&below, |job| Ok(Value::from(job.name())));
+    until("the children are done", || parents.get_state(&root).unwrap() == "waiting");
+    drop(working);
+    let found = values_of(&root);
+    for (id, name) in children.iter().zip(names) {
+        let entry = (Value::from(format!("{below}:{id}")), Value::from(name));
+        assert!(found.contains(&entry), "{entry:?} is not in {found:?}");
+    }
+    let working = Working::start(&above, |_| Ok(Value::from("root")));
+    assert_eq!(parents.wait_for_job(&root, 5000).unwrap(), Value::from("root"));
+    drop(working);
+    let step = |name: &str| {
+        let (data, options) = (number(1), JobOptions::default());
+        ChainStep { name: name.into(), queue_name: above.clone(), data, options }
+    };
+    let chain = producer.add_chain(vec![step("one"), step("two")]).unwrap();
+    assert_eq!(parents.get_state(&chain[1]).unwrap(), "waiting-children");
+    let working = Working::start(&above, |_| Ok(Value::Nil));
+    assert_eq!(parents.wait_for_job(&chain[1], 5000).unwrap(), Value::Nil);
+    drop(working);
+}
+
+fn flow_failures() {
+    let fail = JobOptions { fail_parent_on_failure: Some(true), ..Default::default() };
+    let ignore = JobOptions { ignore_dependency_on_failure: Some(true), ..Default::default() };
+    for (options, after) in [(fail, "failed"), (ignore, "waiting")] {
+        let ((parents, above), (_, below)) = (queue(), queue());
+        let child = node("child", &below, options, vec![]);
+        let made = FlowProducer::new(broker()).add(node("root", &above, JobOptions::default(), vec![child])).unwrap();
+        let working = Working::start(&below, |_| Err(ProcessError::unrecoverable("never")));
+        until("the parent has heard", || parents.get_state(&made.job.id()).unwrap() == after);
+        drop(working);
+    }
 }
