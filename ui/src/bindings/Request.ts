@@ -26,11 +26,11 @@ export type Request = { "type": "overview" } | { "type": "adds" } & AddsQuery | 
 /**
  * Number of the add in the log.
  */
-seq: bigint, } | { "type": "addData", 
+seq: number, } | { "type": "addData", 
 /**
  * Number of the add in the log.
  */
-seq: bigint, } | { "type": "readAdd", 
+seq: number, } | { "type": "readAdd", 
 /**
  * The command.
  */
@@ -38,11 +38,11 @@ text: string,
 /**
  * The logged add that its payload was made from.
  */
-origin: bigint | null, } | { "type": "dryRun" } & NewAdd | { "type": "run" } | { "type": "exportAdds" } & ExportAdds | { "type": "draft", 
+origin: number | null, } | { "type": "dryRun" } & NewAdd | { "type": "run" } | { "type": "exportAdds" } & ExportAdds | { "type": "draft", 
 /**
  * Number of the add in the log.
  */
-seq: bigint, } | { "type": "keys" } & KeysQuery | { "type": "key", 
+seq: number, } | { "type": "keys" } & KeysQuery | { "type": "key", 
 /**
  * Queue the key is scoped to.
  */
@@ -94,7 +94,7 @@ keys: Array<KeyRef>, } | { "type": "setKeyWindow" } & KeyWindow | { "type": "rep
 /**
  * Number of the add in the log.
  */
-seq: bigint, } | { "type": "retryJob", 
+seq: number, } | { "type": "retryJob", 
 /**
  * Public id of the job.
  */
@@ -114,7 +114,7 @@ id: string,
 /**
  * `generation` of the `JobDetail` that was on the screen.
  */
-generation: bigint, 
+generation: number, 
 /**
  * `dataMark` of the same.
  */
@@ -158,11 +158,11 @@ state: JobState,
 /**
  * Age from which on they are removed, in ms.
  */
-olderThanMs: bigint, } | { "type": "obliterateQueue" } & OfQueue | { "type": "groups" } & OfQueue | { "type": "changeLimits" } & LimitChange | { "type": "pauseGroup" } & GroupPause | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
+olderThanMs: number, } | { "type": "obliterateQueue" } & OfQueue | { "type": "groups" } & OfQueue | { "type": "changeLimits" } & LimitChange | { "type": "pauseGroup" } & GroupPause | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
 /**
  * Its number.
  */
-id: bigint, } | { "type": "clearLog" } | { "type": "usePort", 
+id: number, } | { "type": "clearLog" } | { "type": "usePort", 
 /**
  * TCP port, 1 to 65535.
  */
