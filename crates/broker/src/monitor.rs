@@ -214,7 +214,13 @@ fn cron(schedule: &Schedule) -> Value {
 fn workers(core: &CoreView<'_>) -> Value {
     let all: Vec<&WorkerRecord> = core.engine.workers().collect();
     let list: Vec<Value> = all.iter().take(LISTED_MAX).map(|worker| short_worker(worker)).collect();
-    json!({ "total": all.len(), "active": all.len(), "truncated": all.len() > LISTED_MAX, "list": list })
+    let active = active_workers(core);
+    json!({ "total": all.len(), "active": active, "truncated": all.len() > LISTED_MAX, "list": list })
+}
+
+/// Registered workers that were heard of lately.
+pub(crate) fn active_workers(core: &CoreView<'_>) -> usize {
+    core.engine.workers().filter(|worker| !worker.is_stale(core.now)).count()
 }
 
 /// A worker in the few words of an overview.
@@ -394,7 +400,7 @@ pub fn snapshot(core: &CoreView<'_>) -> Value {
         "pullPerSec": figures.pulled.per_second(core.now),
         "uptime": figures.uptime().0,
         "queues": queues,
-        "workers": { "total": workers, "active": workers },
+        "workers": { "total": workers, "active": active_workers(core) },
         "cronJobs": core.engine.schedules().count(),
     })
 }

@@ -2,7 +2,7 @@
 
 use crate::core_view::CoreView;
 use crate::figures::{CLASS_ENDS_US, Durations};
-use crate::monitor::cpu_seconds;
+use crate::monitor::{active_workers, cpu_seconds};
 use crate::process_figures::ProcessFigures;
 use onceover_engine::reply::{JobCounts, WorkerRecord};
 use std::fmt::Write as _;
@@ -51,7 +51,7 @@ fn workers(page: &mut Page, core: &CoreView<'_>) {
     let sum = |of: fn(&WorkerRecord) -> u64| core.engine.workers().map(of).sum::<u64>() as f64;
     let count = core.engine.workers().count() as f64;
     page.gauge("bunqueue_workers_registered", "Registered workers.", count);
-    page.gauge("bunqueue_workers_active", "Registered workers that were heard of lately.", count);
+    page.gauge("bunqueue_workers_active", "Registered workers that were heard of lately.", active_workers(core) as f64);
     page.gauge("bunqueue_worker_active_jobs", "Jobs that workers say they run.", sum(|worker| worker.active_jobs));
     let slots = sum(|worker| u64::from(worker.concurrency));
     page.gauge("bunqueue_worker_concurrency_slots", "Jobs that all workers could run at once.", slots);
