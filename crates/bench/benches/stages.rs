@@ -109,7 +109,11 @@ fn commit_turn_of_adds(bencher: Bencher<'_, '_>) {
 
 #[divan::bench]
 fn encode_added(bencher: Bencher<'_, '_>) {
-    let reply = Reply::Added(Added { id: JobId::Uuid(1 << 100), duplicate: None, replaced: None });
+    let reply = Reply::Added(Added {
+        id: JobId::parse("0198c0de-0000-7000-8000-000000000001"),
+        duplicate: None,
+        replaced: None,
+    });
     let req_id = decode(&request(None)).req_id;
     let mut out = BytesMut::with_capacity(1 << 20);
     bencher.bench_local(|| {

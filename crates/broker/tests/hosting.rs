@@ -81,7 +81,7 @@ async fn data_that_another_client_writes_differently_are_the_same_data() {
     let mut client = connect(&broker);
     for (data, different) in [(json!({"n": 5}), 0), (json!({"n": 5.0}), 0), (json!({"n": 6}), 1)] {
         client.call("PUSH", json!({"queue": "q", "uniqueKey": "k", "data": data}));
-        let count = |core: &CoreView<'_>| core.engine.key("q", "k", core.now).unwrap().tally.data_differs;
+        let count = |core: &CoreView<'_>| core.engine.key("q", "k", core.now).unwrap().tally().data_differs;
         assert_eq!(broker.handle().view(count).await, Ok(different), "{data}");
     }
 }

@@ -128,10 +128,10 @@ fn a_record_shows_the_key_before_and_after() {
     let owner = first.decision.job.clone().expect("a new job");
     assert_eq!((first.key_before, first.origin, first.at), (None, FROM, NOW));
     let after = first.key_after.expect("the key is held");
-    assert_eq!((&after.owner_id, after.expires_at, after.registered_at), (&owner, Some(Timestamp(1_000_050)), NOW));
+    assert_eq!((&after.owner_id, after.expires_at(), after.registered_at), (&owner, Some(Timestamp(1_000_050)), NOW));
     let second = push(&mut engine, "key=k ttl=90 extend");
-    assert_eq!(second.key_before.expect("it was held").expires_at, Some(Timestamp(1_000_050)));
-    assert_eq!(second.key_after.expect("it is held").expires_at, Some(Timestamp(1_000_090)));
+    assert_eq!(second.key_before.expect("it was held").expires_at(), Some(Timestamp(1_000_050)));
+    assert_eq!(second.key_after.expect("it is held").expires_at(), Some(Timestamp(1_000_090)));
     assert_eq!(second.decision.owner.expect("the owner").id, owner);
 }
 
@@ -141,17 +141,17 @@ fn a_key_counts_what_it_absorbed_since_its_owner_took_it() {
     for words in ["key=k ttl=50", "key=k data=2", "key=k ttl=50 extend", "key=k keep"] {
         push(&mut engine, words);
     }
-    let tally = engine.key("q", "k", NOW).expect("the key is held").tally.clone();
+    let tally = engine.key("q", "k", NOW).expect("the key is held").tally();
     assert_eq!((tally.collapsed, tally.data_differs, tally.extended, tally.replaced), (3, 1, 1, 0));
     let last = tally.last.expect("an add met it");
     assert_eq!((last.decision, last.at, last.conn), (DecisionCode::ExistingKey, NOW, 7));
     push(&mut engine, "key=k replace");
     push(&mut engine, "key=k id=x");
-    let tally = engine.key("q", "k", NOW).expect("the key is held").tally.clone();
+    let tally = engine.key("q", "k", NOW).expect("the key is held").tally();
     assert_eq!((tally.collapsed, tally.extended, tally.replaced), (1, 0, 1));
     push(&mut engine, "id=y");
     push(&mut engine, "id=y key=k");
-    let after = engine.key("q", "k", NOW).expect("the key is held").tally.clone();
+    let after = engine.key("q", "k", NOW).expect("the key is held").tally();
     assert_eq!(after, tally, "a repeated job id never meets the key");
 }
 

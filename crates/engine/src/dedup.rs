@@ -34,18 +34,120 @@ pub struct KeyEntry {
     pub owner: JobKey,
     /// The owner's public id; also names an owner that is gone.
     pub owner_id: JobId,
-    /// The window's length as last set.
-    pub ttl: Option<Millis>,
-    /// The window's end; none = as long as the owner lives.
-    pub expires_at: Option<Timestamp>,
+    /// How long it is held.
+    pub window: Window,
     /// When this owner took it.
     pub registered_at: Timestamp,
     /// What happened to it since this owner took it.
-    pub tally: KeyTally,
+    pub tally: Tally,
+}
+
+impl KeyEntry {
+    /// The window's length as last set.
+    #[must_use]
+    pub fn ttl(&self) -> Option<Millis> {
+        self.window.ttl()
+    }
+
+    /// The window's end; none = as long as the owner lives.
+    #[must_use]
+    pub fn expires_at(&self) -> Option<Timestamp> {
+        self.window.end()
+    }
+
+    /// What happened to it since this owner took it.
+    #[must_use]
+    pub fn tally(&self) -> KeyTally {
+        match &self.tally.met {
+            Some(tally) => **tally,
+            None if self.tally.made_by == NOBODY => KeyTally::default(),
+            None => KeyTally { last: Some(self.made(self.tally.made_by)), ..KeyTally::default() },
+        }
+    }
+
+    /// The tally to be stored; none where it says nothing but which add made the key.
+    #[must_use]
+    pub fn tally_to_store(&self) -> Option<KeyTally> {
+        let is_known = self.tally.met.is_none() && self.tally.made_by != NOBODY;
+        (!is_known).then(|| self.tally())
+    }
+
+    pub(crate) fn set_tally(&mut self, tally: KeyTally) {
+        if let Some(met) = &mut self.tally.met {
+            **met = tally;
+            return;
+        }
+        let made_by = tally.last.map(|last| last.conn);
+        let only_made = made_by.map(|conn| KeyTally { last: Some(self.made(conn)), ..KeyTally::default() });
+        self.tally = match made_by {
+            Some(made_by) if only_made == Some(tally) => Tally { met: None, made_by },
+            _ => Tally::new(tally),
+        };
+    }
+
+    /// The add that made it, in the plainest case.
+    fn made(&self, conn: u64) -> LastAdd {
+        LastAdd { decision: DecisionCode::Created, at: self.registered_at, conn }
+    }
+}
+
+/// No add has met the key.
+const NOBODY: u64 = u64::MAX;
+
+/// A key's counters. Most keys are met by no add but the one that makes them, and then no memory is taken for counters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tally {
+    met: Option<Box<KeyTally>>,
+    /// Over which connection it was made, as in `LastAdd`, while `met` is none.
+    made_by: u64,
+}
+
+impl Tally {
+    /// As counted.
+    #[must_use]
+    pub fn new(tally: KeyTally) -> Tally {
+        let met = (tally != KeyTally::default()).then(|| Box::new(tally));
+        Tally { met, made_by: NOBODY }
+    }
+
+    /// Made by a plain add of an earlier process, and met by none since.
+    #[must_use]
+    pub fn made_earlier() -> Tally {
+        Tally { met: None, made_by: NOBODY - 1 }
+    }
+}
+
+/// How long a key is held: two optional times in 16 bytes, for there may be a million of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Window {
+    /// Negative = none.
+    ttl: i64,
+    /// The greatest number = none.
+    end: i64,
+}
+
+impl Window {
+    /// `ttl` is at least 0.
+    #[must_use]
+    pub fn new(ttl: Option<Millis>, end: Option<Timestamp>) -> Window {
+        Window { ttl: ttl.map_or(-1, |ttl| ttl.0), end: end.map_or(i64::MAX, |end| end.0.min(i64::MAX - 1)) }
+    }
+
+    /// Its length as last set.
+    #[must_use]
+    pub fn ttl(self) -> Option<Millis> {
+        (self.ttl >= 0).then_some(Millis(self.ttl))
+    }
+
+    /// Its end; none = as long as the owner lives.
+    #[must_use]
+    pub fn end(self) -> Option<Timestamp> {
+        (self.end < i64::MAX).then_some(Timestamp(self.end))
+    }
 }
 
 /// Counters of a key since its owner took it; all are stored with it.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct KeyTally {
     /// Adds that made no job.

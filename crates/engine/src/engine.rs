@@ -4,7 +4,7 @@ use crate::calendar::Zone;
 use crate::change::{RestoreError, Snapshot};
 use crate::command::Command;
 use crate::completed_ids::CompletedIds;
-use crate::dedup::DedupWindow;
+use crate::dedup::{DedupWindow, FreedBy};
 use crate::dirty::Dirty;
 use crate::effects::{Effects, Output};
 use crate::event::{Event, EventKind};
@@ -212,7 +212,8 @@ impl Engine {
 
     /// The earliest moment at which `tick` has something to do; after the first `tick` there always is one.
     pub fn next_deadline(&self) -> Option<Timestamp> {
-        self.timers.next()
+        let key = self.keys.next_end().map(|(end, _)| end);
+        self.timers.next().into_iter().chain(key).min()
     }
 
     fn dispatch(
@@ -270,9 +271,16 @@ impl Engine {
     /// became ready is handed to those who wait for it.
     pub(crate) fn settle(&mut self, now: Timestamp, effects: &mut Effects) {
         self.tell_parents(now, effects);
-        while let Some((at, timer)) = self.timers.pop_due(now) {
+        loop {
+            // Keys first among equals: an ended key is gone before anything else looks at it.
+            if let Some((end, entry)) = self.keys.next_end().filter(|(end, _)| end.is_due(now))
+                && self.timers.next().is_none_or(|next| end <= next)
+            {
+                self.free_key(entry, FreedBy::WindowEnded, now);
+                continue;
+            }
+            let Some((at, timer)) = self.timers.pop_due(now) else { break };
             match timer {
-                Timer::KeyEnd(entry) => self.key_window_ended(entry, at, now),
                 Timer::JobExpiry(job) => self.job_expired(job, at, now),
                 Timer::JobTimeout(job) => self.job_timed_out(job, at, now, effects),
                 Timer::RateEnd(queue) => self.rate_ended(queue, at),

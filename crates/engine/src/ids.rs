@@ -1,6 +1,6 @@
 //! Ids, tokens and jitter from one seeded generator: the engine's only randomness.
 
-use crate::names::{JobId, LockToken};
+use crate::names::{JobId, LockToken, Uuid};
 use crate::time::Timestamp;
 
 /// Makes UUIDv7 numbers that ascend strictly, and random fractions.
@@ -21,7 +21,7 @@ impl Ids {
 
     /// The next job id, later in order than all before it.
     pub(crate) fn job_id(&mut self, now: Timestamp) -> JobId {
-        JobId::Uuid(self.uuid(now))
+        JobId::Uuid(Uuid::new(self.uuid(now)).expect("the version stands in the upper half"))
     }
 
     /// A fresh secret.

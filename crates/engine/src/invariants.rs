@@ -123,10 +123,16 @@ impl Engine {
 
     fn check_keys(&self, now: Timestamp) {
         let mut owners = BTreeSet::new();
+        let ends = self.keys.iter().map(|entry| (entry.expires_at().unwrap_or(Timestamp(i64::MAX)), entry.entry));
+        assert!(
+            self.keys.ends().iter().copied().eq(ends.collect::<BTreeSet<_>>()),
+            "every window has its end in order"
+        );
+        assert!(self.keys.in_order().iter().eq(self.keys.by_entry(None).map(|key| &key.entry)), "every key is found");
         for entry in self.keys.iter() {
             let owner = self.jobs.get(entry.owner);
             assert!(owners.insert(entry.owner), "a job owns at most one key: {}", entry.owner_id);
-            match entry.expires_at {
+            match entry.expires_at() {
                 Some(end) => assert!(end > now, "after a tick no window is past its end: {}", entry.key),
                 None => {
                     assert!(owner.is_some_and(Job::is_live), "a key without window has a live owner: {}", entry.key)
@@ -165,9 +171,6 @@ impl Engine {
                 JobState::Failed => wanted.extend(self.queues.get(job.queue).settings.dlq.timers(job)),
                 JobState::Blocked | JobState::Completed => {}
             }
-        }
-        for entry in self.keys.iter() {
-            wanted.extend(entry.expires_at.map(|end| (end, Timer::KeyEnd(entry.entry))));
         }
         wanted.extend(self.schedules.iter().map(|schedule| (schedule.next_run, Timer::Schedule(schedule.id))));
         wanted.extend(self.parked.iter().map(|(park, until)| (until, Timer::ParkEnd(park))));

@@ -6,6 +6,7 @@ use crate::names::{ConnId, JobId, JobKey, LockToken, QueueId};
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
+use thin_vec::ThinVec;
 
 /// Bytes that are in memory, or only in the store's file, or not there at all.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -41,7 +42,8 @@ pub enum JobState {
     Failed,
 }
 
-/// One job, one generation.
+/// One job, one generation. A million of them are held in memory: `memory_tests.rs` says how large one may be. What few jobs have
+/// belongs into [`RareState`], what jobs of a kind share into [`NewJob`].
 #[derive(Clone, Debug)]
 pub struct Job {
     /// Its generation.
@@ -97,8 +99,8 @@ pub struct Job {
 #[serde(default)]
 pub struct Extra {
     /// Steps after the admission, oldest first; with it at most 20, later ones are dropped (protocol-core.md 4.1).
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub timeline: Vec<TimelineEntry>,
+    #[serde(skip_serializing_if = "ThinVec::is_empty")]
+    pub timeline: ThinVec<TimelineEntry>,
     /// The rest.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rare: Option<Box<RareState>>,

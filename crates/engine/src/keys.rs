@@ -2,19 +2,19 @@
 //!
 //! What an add with a key means is decided in `dedup.rs`.
 
-use crate::dedup::{DedupWindow, FreedBy, FreedKey, KeyEntry, KeyTally};
+use crate::dedup::{DedupWindow, FreedBy, FreedKey, KeyEntry, KeyTally, Tally, Window};
 use crate::engine::Engine;
 use crate::hashing::Keyed;
 use crate::job::Job;
 use crate::limits::{FREED_KEYS_MAX, RELEASED_KEYS_MAX};
 use crate::names::{EntryId, JobKey, QueueId};
 use crate::ranked::Ranked;
+use crate::slab::Slab;
 use crate::time::{Millis, Timestamp};
-use crate::timers::Timer;
-use hashbrown::{Equivalent, HashMap};
-use rustc_hash::FxHashMap;
+use hashbrown::{Equivalent, HashMap, HashTable};
+use rustc_hash::FxBuildHasher;
 use std::collections::VecDeque;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher};
 use std::sync::Arc;
 
 /// A key's text in its scope.
@@ -52,11 +52,13 @@ impl Equivalent<Scoped> for ScopedRef<'_> {
 /// All live keys; there is no cap on their number (dedup.md 4).
 #[derive(Debug)]
 pub(crate) struct Keys {
-    entries: FxHashMap<EntryId, KeyEntry>,
-    index: HashMap<Scoped, EntryId, Keyed>,
+    slab: Slab<KeyEntry>,
+    by_entry: HashTable<u32>,
+    by_text: HashTable<u32>,
+    keyed: Keyed,
     /// In order of registration.
     order: Ranked<EntryId>,
-    /// By the end of their windows; those without one last, at `NO_END`.
+    /// By the end of their windows, so these are the timers too; those without one last, at `NO_END`.
     ends: Ranked<(Timestamp, EntryId)>,
     freed: FreedKeys,
     /// Those released by hand once more: an undo must find them however many keys end by themselves meanwhile.
@@ -67,7 +69,20 @@ pub(crate) struct Keys {
 const NO_END: Timestamp = Timestamp(i64::MAX);
 
 fn end_of(entry: &KeyEntry) -> (Timestamp, EntryId) {
-    (entry.expires_at.unwrap_or(NO_END), entry.entry)
+    (entry.expires_at().unwrap_or(NO_END), entry.entry)
+}
+
+/// Numbers of entries are ours, so they need no seed.
+fn hash_of(entry: EntryId) -> u64 {
+    FxBuildHasher.hash_one(entry)
+}
+
+fn hash_of_text(keyed: &Keyed, entry: &KeyEntry) -> u64 {
+    keyed.hash_one(ScopedRef { queue: entry.queue, key: &entry.key })
+}
+
+fn at(slab: &Slab<KeyEntry>, slot: u32) -> &KeyEntry {
+    slab.get(slot).expect("an indexed slot holds a key")
 }
 
 /// How the last keys became free. Every add with a free key asks, so the newest of each is found without a search.
@@ -109,8 +124,10 @@ impl FreedKeys {
 impl Keys {
     pub(crate) fn new(keyed: &Keyed) -> Keys {
         Keys {
-            entries: FxHashMap::default(),
-            index: HashMap::with_hasher(keyed.clone()),
+            slab: Slab::default(),
+            by_entry: HashTable::default(),
+            by_text: HashTable::default(),
+            keyed: keyed.clone(),
             order: Ranked::default(),
             ends: Ranked::default(),
             freed: FreedKeys::new(FREED_KEYS_MAX, keyed),
@@ -119,25 +136,42 @@ impl Keys {
     }
 
     pub(crate) fn len(&self) -> usize {
-        self.entries.len()
+        self.order.len()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &KeyEntry> {
-        self.entries.values()
+        self.slab.iter()
     }
 
     pub(crate) fn get(&self, entry: EntryId) -> Option<&KeyEntry> {
-        self.entries.get(&entry)
+        self.slab.get(self.slot(entry)?)
     }
 
-    /// For its counters only: what orders and finds keys stands beside them.
-    pub(crate) fn tally_mut(&mut self, entry: EntryId) -> Option<&mut KeyTally> {
-        self.entries.get_mut(&entry).map(|entry| &mut entry.tally)
+    fn get_mut(&mut self, entry: EntryId) -> Option<&mut KeyEntry> {
+        let slot = self.slot(entry)?;
+        self.slab.get_mut(slot)
+    }
+
+    fn slot(&self, entry: EntryId) -> Option<u32> {
+        self.by_entry.find(hash_of(entry), |slot| at(&self.slab, *slot).entry == entry).copied()
+    }
+
+    /// Changes a key's counters; answers whether it is held.
+    pub(crate) fn count(&mut self, entry: EntryId, change: impl FnOnce(&mut KeyTally)) -> bool {
+        let Some(held) = self.get_mut(entry) else { return false };
+        let mut tally = held.tally();
+        change(&mut tally);
+        held.set_tally(tally);
+        true
     }
 
     pub(crate) fn find(&self, queue: QueueId, key: &str) -> Option<&KeyEntry> {
-        let entry = self.index.get(&ScopedRef { queue, key })?;
-        self.entries.get(entry)
+        let is_it = |slot: &u32| {
+            let entry = at(&self.slab, *slot);
+            entry.queue == queue && *entry.key == *key
+        };
+        let slot = self.by_text.find(self.keyed.hash_one(ScopedRef { queue, key }), is_it)?;
+        self.slab.get(*slot)
     }
 
     /// How this key became free, newest first.
@@ -160,28 +194,45 @@ impl Keys {
     }
 
     pub(crate) fn insert(&mut self, entry: KeyEntry) {
-        let scoped = Scoped { queue: entry.queue, key: entry.key.clone() };
-        let before = self.index.insert(scoped, entry.entry);
-        assert!(before.is_none(), "a key is in its queue once: {}", entry.key);
+        assert!(self.find(entry.queue, &entry.key).is_none(), "a key is in its queue once: {}", entry.key);
+        let (entry_hash, text_hash) = (hash_of(entry.entry), hash_of_text(&self.keyed, &entry));
         self.order.insert(entry.entry);
         self.ends.insert(end_of(&entry));
-        self.entries.insert(entry.entry, entry);
+        let Keys { slab, by_entry, by_text, keyed, .. } = self;
+        let slot = slab.insert(entry);
+        by_entry.insert_unique(entry_hash, slot, |slot| hash_of(at(slab, *slot).entry));
+        by_text.insert_unique(text_hash, slot, |slot| hash_of_text(keyed, at(slab, *slot)));
     }
 
     fn remove(&mut self, entry: EntryId) -> Option<KeyEntry> {
-        let entry = self.entries.remove(&entry)?;
-        self.index.remove(&ScopedRef { queue: entry.queue, key: &entry.key });
+        let Keys { slab, by_entry, by_text, keyed, .. } = self;
+        let found = by_entry.find_entry(hash_of(entry), |slot| at(slab, *slot).entry == entry).ok()?;
+        let slot = found.remove().0;
+        let found = by_text.find_entry(hash_of_text(keyed, at(slab, slot)), |other| *other == slot);
+        found.expect("every key is found by its text").remove();
+        let entry = slab.remove(slot)?;
         self.order.remove(&entry.entry);
         self.ends.remove(&end_of(&entry));
         Some(entry)
     }
 
-    fn set_window(&mut self, entry: EntryId, ttl: Option<Millis>, until: Option<Timestamp>) {
-        let Some(held) = self.entries.get_mut(&entry) else { return };
-        self.ends.remove(&end_of(held));
-        held.ttl = ttl;
-        held.expires_at = until;
-        self.ends.insert(end_of(held));
+    fn set_window(&mut self, entry: EntryId, window: Window) {
+        let Some(held) = self.get_mut(entry) else { return };
+        let before = end_of(held);
+        held.window = window;
+        let after = end_of(held);
+        self.ends.remove(&before);
+        self.ends.insert(after);
+    }
+
+    /// The window that ends next.
+    pub(crate) fn next_end(&self) -> Option<(Timestamp, EntryId)> {
+        self.ends.first().copied().filter(|(end, _)| *end < NO_END)
+    }
+
+    /// By the end of their windows, those without one last.
+    pub(crate) fn ends(&self) -> &Ranked<(Timestamp, EntryId)> {
+        &self.ends
     }
 
     /// In order of registration.
@@ -222,7 +273,7 @@ impl Engine {
     /// The valid entry of a key: with an expiry `now < expires_at`, without one its owner lives (dedup.md 4).
     pub(crate) fn valid_key(&self, queue: QueueId, key: &str, now: Timestamp) -> Option<&KeyEntry> {
         let entry = self.keys.find(queue, key)?;
-        let is_valid = match entry.expires_at {
+        let is_valid = match entry.expires_at() {
             Some(end) => !end.is_due(now),
             None => self.jobs.get(entry.owner).is_some_and(Job::is_live),
         };
@@ -245,47 +296,39 @@ impl Engine {
         let ttl = if request.keep_last { None } else { request.ttl };
         let (queue, owner, owner_id) = (job.queue, job.key, job.id.clone());
         let before = self.keys.find(queue, &key).map(|entry| entry.entry);
-        let tally = match before.and_then(|entry| self.unlink_key(entry)) {
+        let counted = match before.and_then(|entry| self.unlink_key(entry)) {
             Some(entry) if entry.owner != owner => {
-                KeyTally { replaced: entry.tally.replaced + 1, ..KeyTally::default() }
+                KeyTally { replaced: entry.tally().replaced + 1, ..KeyTally::default() }
             }
             Some(_) | None => KeyTally::default(),
         };
         if ttl == Some(Millis(0)) {
             return;
         }
-        let entry = KeyEntry {
-            entry: EntryId(self.next_number()),
+        let entry = EntryId(self.next_number());
+        self.link_key(KeyEntry {
+            entry,
             queue,
             key,
             from_hash,
             owner,
             owner_id,
-            ttl,
-            expires_at: ttl.map(|ttl| now.plus(ttl)),
+            window: Window::new(ttl, ttl.map(|ttl| now.plus(ttl))),
             registered_at: now,
-            tally,
-        };
-        self.link_key(entry);
+            tally: Tally::new(counted),
+        });
     }
 
     /// Restarts a window (or gives one to a key without), or lifts it.
     pub(crate) fn set_key_window(&mut self, entry: EntryId, ttl: Option<Millis>, until: Option<Timestamp>) {
-        let Some(held) = self.keys.get(entry) else { return };
-        if let Some(end) = held.expires_at {
-            self.timers.cancel(end, Timer::KeyEnd(entry));
-        }
-        self.keys.set_window(entry, ttl, until);
-        if let Some(end) = until {
-            self.timers.set(end, Timer::KeyEnd(entry));
-        }
+        self.keys.set_window(entry, Window::new(ttl, until));
         self.dirty.key(entry);
     }
 
     /// What becomes of the key when its owner ends. Does nothing for a job that owns none (any more).
     pub(crate) fn end_key_of(&mut self, job: JobKey, end: OwnerEnd, by: FreedBy, now: Timestamp) {
         let Some(entry) = self.jobs.get(job).and_then(|job| self.owned_key(job)) else { return };
-        let window_stays = entry.expires_at.is_some_and(|end| !end.is_due(now))
+        let window_stays = entry.expires_at().is_some_and(|end| !end.is_due(now))
             && self.config.dedup_window == DedupWindow::Ttl
             && end == OwnerEnd::Finished;
         if !window_stays {
@@ -301,19 +344,13 @@ impl Engine {
             owner_id: entry.owner_id.clone(),
             by,
             at: now,
-            would_end_at: entry.expires_at,
+            would_end_at: entry.expires_at(),
             entry,
         };
         if by == FreedBy::ReleasedByHand {
             self.keys.released.push(freed.clone());
         }
         self.keys.freed.push(freed);
-    }
-
-    /// A window has ended: its timer has already been taken out.
-    pub(crate) fn key_window_ended(&mut self, entry: EntryId, at: Timestamp, now: Timestamp) {
-        self.timers.set(at, Timer::KeyEnd(entry));
-        self.free_key(entry, FreedBy::WindowEnded, now);
     }
 
     /// A finished job that comes back takes its key again with a full window, unless another live job owns it (dedup.md 4).
@@ -331,11 +368,8 @@ impl Engine {
         true
     }
 
-    /// Puts an entry among the live keys, with its timer.
+    /// Puts an entry among the live keys.
     pub(crate) fn link_key(&mut self, entry: KeyEntry) {
-        if let Some(end) = entry.expires_at {
-            self.timers.set(end, Timer::KeyEnd(entry.entry));
-        }
         self.queues.get_mut(entry.queue).keys.insert(entry.entry);
         self.dirty.key(entry.entry);
         self.keys.insert(entry);
@@ -343,9 +377,6 @@ impl Engine {
 
     fn unlink_key(&mut self, entry: EntryId) -> Option<KeyEntry> {
         let entry = self.keys.remove(entry)?;
-        if let Some(end) = entry.expires_at {
-            self.timers.cancel(end, Timer::KeyEnd(entry.entry));
-        }
         self.queues.get_mut(entry.queue).keys.remove(&entry.entry);
         self.dirty.key_gone(entry.entry);
         Some(entry)

@@ -138,7 +138,7 @@ fn a_job_that_comes_back_to_its_own_window_has_not_replaced_anybody() {
     let later = Timestamp(1_030_000);
     run(&mut engine, later, Command::RetryJob { id: JobId::parse("x") });
     let entry = engine.key("q", "k", later).expect("it took its key again");
-    assert_eq!((entry.tally.replaced, entry.expires_at), (0, Some(Timestamp(1_090_000))));
+    assert_eq!((entry.tally().replaced, entry.expires_at()), (0, Some(Timestamp(1_090_000))));
 }
 
 fn seen(engine: &Engine, key: &str) -> (JobId, JobKey) {
@@ -193,9 +193,9 @@ fn a_window_is_set_by_hand_only_on_what_was_seen() {
     };
     assert!(!by_hand(&mut engine, NOW, change(JobKey(generation.0 + 1), Some(500))));
     assert!(!by_hand(&mut engine, NOW, change(generation, Some(0))));
-    assert_eq!(engine.key("q", "k", NOW).unwrap().expires_at, None);
+    assert_eq!(engine.key("q", "k", NOW).unwrap().expires_at(), None);
     assert!(by_hand(&mut engine, NOW, change(generation, Some(500))));
-    assert_eq!(engine.key("q", "k", NOW).unwrap().expires_at, Some(NOW.plus(Millis(500))));
+    assert_eq!(engine.key("q", "k", NOW).unwrap().expires_at(), Some(NOW.plus(Millis(500))));
     assert!(by_hand(&mut engine, NOW, change(generation, None)));
     assert_eq!(engine.key("q", "k", NOW.plus(Millis(600))).map(|entry| entry.owner), Some(generation));
     assert!(by_hand(&mut engine, NOW, change(generation, Some(500))));

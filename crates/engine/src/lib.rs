@@ -54,6 +54,7 @@ mod rows;
 pub mod schedule;
 mod schedule_fire;
 mod skip;
+mod slab;
 mod state;
 mod tallies;
 pub mod time;

@@ -278,12 +278,12 @@ impl Engine {
         let Some(entry) = freed.map(|freed| freed.entry.clone()) else {
             return changed(format!("The release of {key} is too long ago to be undone"));
         };
-        let window_open = entry.expires_at.is_some_and(|end| !end.is_due(now));
+        let window_open = entry.expires_at().is_some_and(|end| !end.is_due(now));
         let owner_lives = self.jobs.get(generation).is_some_and(Job::is_live);
-        if entry.expires_at.is_some() && !window_open {
+        if entry.expires_at().is_some() && !window_open {
             return changed(format!("The window of {key} has ended meanwhile"));
         }
-        if entry.expires_at.is_none() && !owner_lives {
+        if entry.expires_at().is_none() && !owner_lives {
             return changed(format!("The owner of {key} has ended meanwhile"));
         }
         let entry = crate::dedup::KeyEntry { entry: EntryId(self.next_number()), ..entry };

@@ -133,11 +133,11 @@ impl Engine {
             key: entry.key.clone(),
             job_id: entry.owner_id.clone(),
             state: self.jobs.get(entry.owner).map(|job| job.state_name(now)),
-            ttl: entry.ttl,
-            expires_at: entry.expires_at,
+            ttl: entry.ttl(),
+            expires_at: entry.expires_at(),
             registered_at: entry.registered_at,
-            hits: entry.tally.collapsed,
-            last: entry.tally.last.map(|last| last.decision),
+            hits: entry.tally().collapsed,
+            last: entry.tally().last.map(|last| last.decision),
         });
         Reply::Keys { keys: keys.collect(), total, now }
     }

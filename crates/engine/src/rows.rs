@@ -144,7 +144,7 @@ impl Engine {
 
     /// Windows that ended while nobody ran, and keys without a window whose owner is not live.
     fn drop_ended_keys(&mut self, now: Timestamp) {
-        let ended = self.keys.iter().filter(|entry| match entry.expires_at {
+        let ended = self.keys.iter().filter(|entry| match entry.expires_at() {
             Some(end) => end.is_due(now),
             None => !self.jobs.get(entry.owner).is_some_and(Job::is_live),
         });

@@ -40,8 +40,9 @@ impl Tallies {
 impl Engine {
     /// Changes a key's counters.
     pub(crate) fn tally_key(&mut self, entry: EntryId, now: Timestamp, change: impl FnOnce(&mut KeyTally)) {
-        let Some(tally) = self.keys.tally_mut(entry) else { return };
-        change(tally);
+        if !self.keys.count(entry, change) {
+            return;
+        }
         if self.dirty.has_key(entry) || !self.tallies.is_waiting.insert(entry) {
             return;
         }

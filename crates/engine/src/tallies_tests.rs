@@ -31,7 +31,7 @@ fn written(engine: &mut Engine) -> Vec<u64> {
     let mut counts = Vec::new();
     let noted: Result<(), ()> = engine.for_each_change(&mut |change| {
         if let Change::PutKey { entry, .. } = change {
-            counts.push(entry.tally.collapsed);
+            counts.push(entry.tally().collapsed);
         }
         Ok(())
     });

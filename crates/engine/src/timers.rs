@@ -1,8 +1,9 @@
 //! One ordered set of moments at which something must be looked at again.
 //!
-//! Every deadline in the state has its timer and every timer its state: whoever changes a deadline cancels the old timer.
+//! Every deadline in the state has its timer and every timer its state: whoever changes a deadline cancels the old timer. Only
+//! the ends of keys' windows stand elsewhere: `keys.rs` has them in order anyway, and there may be a million.
 
-use crate::names::{EntryId, JobKey, ParkId, QueueId};
+use crate::names::{JobKey, ParkId, QueueId};
 use crate::schedule::ScheduleId;
 use crate::time::Timestamp;
 use std::collections::BTreeSet;
@@ -10,8 +11,6 @@ use std::collections::BTreeSet;
 /// What is due.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Timer {
-    /// A key's window ends. First among equals: an ended key is gone before anything else looks at it.
-    KeyEnd(EntryId),
     /// A queued job's own ttl has run out.
     JobExpiry(JobKey),
     /// An attempt has run too long.

@@ -149,17 +149,17 @@ impl<'a> Looker<'a> {
     /// What there is to look at.
     pub fn codes(&self, entry: &KeyEntry, owner: Option<&Job>) -> Codes {
         let mut codes = Codes::default();
-        let may_outlive = entry.expires_at.is_some() && self.window == DedupWindow::Ttl;
+        let may_outlive = entry.expires_at().is_some() && self.window == DedupWindow::Ttl;
         let queue = self.queue(entry.queue);
         codes.add(AttentionCode::OwnerMissing, owner.is_none() && !may_outlive);
-        codes.add(AttentionCode::DataLost, entry.tally.data_differs > 0);
+        codes.add(AttentionCode::DataLost, entry.tally().data_differs > 0);
         codes.add(AttentionCode::Twin, self.has_twins(entry, queue));
         let Some(job) = owner else { return codes };
         codes.add(AttentionCode::OwnerEnded, !job.is_live() && !may_outlive);
         if !job.is_live() {
             return codes;
         }
-        let tally = &entry.tally;
+        let tally = entry.tally();
         let ready = job.delivery.is_none() && job.run_at.is_due(self.now);
         let untaken = ready && tally.collapsed > 0 && self.now.since(job.run_at) >= UNTAKEN_MAX;
         codes.add(AttentionCode::WorkerGone, self.worker_left_at(job).is_some());
@@ -169,7 +169,7 @@ impl<'a> Looker<'a> {
         let pushed_back = tally.replaced.max(tally.extended) > PUSHED_BACK_MAX;
         codes.add(AttentionCode::Starving, pushed_back && job.started_at.is_none());
         let runs_late = job.delivery.is_none() && job.run_at.since(self.now) > LONG_HOLD;
-        codes.add(AttentionCode::LongHold, entry.expires_at.is_none() && runs_late);
+        codes.add(AttentionCode::LongHold, entry.expires_at().is_none() && runs_late);
         codes
     }
 
@@ -197,9 +197,9 @@ impl<'a> Looker<'a> {
     fn word(&self, attention: AttentionCode, entry: &KeyEntry, owner: Option<&Job>) -> Attention {
         let (key, queue) = (code(&entry.key), code(&self.queue(entry.queue).name));
         let holder = short_id(&entry.owner_id);
-        let absorbed = format!("{} absorbed meanwhile.", adds_were(entry.tally.collapsed));
+        let absorbed = format!("{} absorbed meanwhile.", adds_were(entry.tally().collapsed));
         let run_at = owner.map_or(entry.registered_at, |job| job.run_at);
-        let last_add = entry.tally.last.map_or(entry.registered_at, |last| last.at);
+        let last_add = entry.tally().last.map_or(entry.registered_at, |last| last.at);
         let (title, text, since) = match attention {
             AttentionCode::OwnerMissing => (
                 "Held by a job that is gone".to_owned(),
@@ -231,9 +231,9 @@ impl<'a> Looker<'a> {
             AttentionCode::NoWorker => (format!("Nobody takes jobs from {queue}"), absorbed, run_at),
             AttentionCode::Paused => (format!("{queue} is paused"), absorbed, run_at),
             AttentionCode::Starving => {
-                let (word, times) = match entry.tally.replaced >= entry.tally.extended {
-                    true => ("Replaced", entry.tally.replaced),
-                    false => ("Extended", entry.tally.extended),
+                let (word, times) = match entry.tally().replaced >= entry.tally().extended {
+                    true => ("Replaced", entry.tally().replaced),
+                    false => ("Extended", entry.tally().extended),
                 };
                 let title = format!("{word} {} and never ran", plural(times, "time"));
                 (title, "Each add pushes it back.".to_owned(), entry.registered_at)
@@ -243,7 +243,7 @@ impl<'a> Looker<'a> {
                 ("No TTL: holds until its owner ends".to_owned(), text, entry.registered_at)
             }
             AttentionCode::DataLost => {
-                let number = entry.tally.data_differs;
+                let number = entry.tally().data_differs;
                 let were = if number == 1 { "was" } else { "were" };
                 let title = format!("{} with other data {were} absorbed", plural(number, "add"));
                 (title, "That data is gone; only its add in the log has it.".to_owned(), last_add)

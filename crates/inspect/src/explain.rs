@@ -324,8 +324,8 @@ fn face(entry: &KeyEntry, state: Option<StateName>) -> KeyFace {
         owner_id: entry.owner_id.to_string(),
         owner_state: words::state_view(state),
         generation: entry.owner.0,
-        ttl_ms: entry.ttl.map(|ttl| ttl.0),
-        expires_at: entry.expires_at.map(|end| end.0),
+        ttl_ms: entry.ttl().map(|ttl| ttl.0),
+        expires_at: entry.expires_at().map(|end| end.0),
     }
 }
 
@@ -357,14 +357,14 @@ fn owner_word(record: &AddRecord) -> &'static str {
 
 /// `for another 41 s`, `until it ends`.
 fn hold(record: &AddRecord) -> String {
-    match record.key_before.as_ref().and_then(|entry| entry.expires_at) {
+    match record.key_before.as_ref().and_then(|entry| entry.expires_at()) {
         Some(end) => format!("for another {}", left(end.since(record.at))),
         None => "until it ends".to_owned(),
     }
 }
 
 fn window_of(entry: &KeyEntry, at: Timestamp) -> String {
-    entry.expires_at.map_or_else(|| "without a TTL".to_owned(), |end| format!("with {} left", left(end.since(at))))
+    entry.expires_at().map_or_else(|| "without a TTL".to_owned(), |end| format!("with {} left", left(end.since(at))))
 }
 
 fn ttl_text(record: &AddRecord) -> String {
@@ -372,7 +372,7 @@ fn ttl_text(record: &AddRecord) -> String {
 }
 
 fn had_left(record: &AddRecord) -> String {
-    match record.key_before.as_ref().and_then(|entry| entry.expires_at) {
+    match record.key_before.as_ref().and_then(|entry| entry.expires_at()) {
         Some(end) => format!("had {} left", left(end.since(record.at))),
         None => "had no TTL".to_owned(),
     }

@@ -37,7 +37,7 @@ pub struct Health {
 
 /// Where a key stands in the order of attention: the worst first, then the soonest end.
 pub fn place(entry: &KeyEntry, codes: Codes) -> (i64, i64) {
-    (-i64::from(codes.rank()), entry.expires_at.map_or(i64::MAX, |end| end.0))
+    (-i64::from(codes.rank()), entry.expires_at().map_or(i64::MAX, |end| end.0))
 }
 
 impl Health {

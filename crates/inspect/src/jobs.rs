@@ -334,15 +334,15 @@ fn job_key(core: &CoreView<'_>, job: &Job) -> Option<JobKey> {
     let (key, asked) = (job.dedup_key.as_deref()?, &job.spec.dedup);
     let entry = core.engine.key(&job.spec.queue, key, core.now);
     let held = entry.filter(|entry| entry.owner == job.key);
-    let ttl = held.map_or(asked.ttl, |entry| entry.ttl);
+    let ttl = held.map_or(asked.ttl, |entry| entry.ttl());
     Some(JobKey {
         key: key.to_owned(),
         held: held.is_some(),
         holder_id: entry.filter(|entry| entry.owner != job.key).map(|entry| entry.owner_id.to_string()),
         ttl_ms: ttl.map(|ttl| ttl.0),
-        expires_at: held.and_then(|entry| entry.expires_at).map(|end| end.0),
+        expires_at: held.and_then(|entry| entry.expires_at()).map(|end| end.0),
         strategy: words::strategy(asked),
-        absorbed: held.map_or(0, |entry| entry.tally.collapsed),
+        absorbed: held.map_or(0, |entry| entry.tally().collapsed),
     })
 }
 

@@ -98,7 +98,7 @@ pub async fn set_window(broker: &BrokerHandle, wanted: KeyWindow) -> Outcome {
     let seen = key.clone();
     let (now, before) = look(broker, move |core| {
         let entry = core.engine.key(&seen.queue, &seen.key, core.now);
-        (core.now, entry.map(|entry| (entry.ttl, entry.expires_at)))
+        (core.now, entry.map(|entry| (entry.ttl(), entry.expires_at())))
     })
     .await?;
     let ttl = wanted.ttl_ms.map(Millis);

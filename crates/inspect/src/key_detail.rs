@@ -110,7 +110,7 @@ pub fn worker(core: &CoreView<'_>, looker: &Looker<'_>, job: &Job) -> Option<Key
 
 /// What the setting of the broker means for this window, where that is not plain.
 fn window_note(core: &CoreView<'_>, entry: &KeyEntry, owner: Option<&Job>) -> Option<String> {
-    let text = match (core.engine.config().dedup_window, entry.expires_at, owner) {
+    let text = match (core.engine.config().dedup_window, entry.expires_at(), owner) {
         (_, None, _) => "No TTL: the key ends with its owner.",
         (DedupWindow::UntilDone, Some(_), _) => {
             "`dedupWindow` is `until-done`: the key ends with its owner at the latest."

@@ -168,7 +168,7 @@ fn is_in(chip: KeysChip, held: &Held<'_>, health: &Health) -> bool {
         KeysChip::All => true,
         KeysChip::Attention => !held.codes.is_empty(),
         KeysChip::Expiring => held.left().is_some_and(|left| left < EXPIRING),
-        KeysChip::NoTtl => held.entry.expires_at.is_none(),
+        KeysChip::NoTtl => held.entry.expires_at().is_none(),
         KeysChip::Hot => health.is_hot(held.entry),
         KeysChip::JobIds => false,
     }

@@ -121,8 +121,8 @@ pub fn attention(core: &CoreView<'_>, health: &Health) -> AttentionView {
 /// The mean since the owner took the key, over a minute at least; a key that has calmed down is not hot any more.
 pub fn is_hot(entry: &KeyEntry, now: Timestamp) -> bool {
     let age = now.since(entry.registered_at).0.max(MINUTE_MS);
-    let calm = entry.tally.last.is_none_or(|last| now.since(last.at).0 > MINUTE_MS);
-    let collapsed = i64::try_from(entry.tally.collapsed).unwrap_or(i64::MAX);
+    let calm = entry.tally().last.is_none_or(|last| now.since(last.at).0 > MINUTE_MS);
+    let collapsed = i64::try_from(entry.tally().collapsed).unwrap_or(i64::MAX);
     !calm && collapsed.saturating_mul(MINUTE_MS) > age.saturating_mul(HOT_PER_MINUTE)
 }
 
@@ -133,25 +133,27 @@ impl<'a> Held<'a> {
 
     /// Time left of its window.
     pub fn left(&self) -> Option<Millis> {
-        self.entry.expires_at.map(|end| end.since(self.core.now))
+        self.entry.expires_at().map(|end| end.since(self.core.now))
     }
 
     /// Where it stands in an order.
     pub fn rank(&self, sort: KeysSort) -> Rank<'a> {
         let entry = self.entry;
-        let end = entry.expires_at.map_or(i64::MAX, |end| end.0);
+        let end = entry.expires_at().map_or(i64::MAX, |end| end.0);
         let (numbers, texts) = match sort {
             KeysSort::Attention => (health::place(entry, self.codes), ("", "")),
             KeysSort::TimeLeft => ((end, 0), ("", "")),
             KeysSort::Key => ((0, 0), (&*entry.key, self.queue)),
             KeysSort::Queue => ((0, 0), (self.queue, &*entry.key)),
-            KeysSort::Collapsed => ((-i64::try_from(entry.tally.collapsed).unwrap_or(i64::MAX), end), ("", "")),
+            KeysSort::Collapsed => ((-i64::try_from(entry.tally().collapsed).unwrap_or(i64::MAX), end), ("", "")),
             KeysSort::Owner => ((state_rank(self.owner().map(|job| job.state_name(self.core.now))), end), ("", "")),
             KeysSort::Age => ((entry.registered_at.0, 0), ("", "")),
-            KeysSort::Extended => ((-i64::try_from(entry.tally.extended).unwrap_or(i64::MAX), end), ("", "")),
-            KeysSort::Replaced => ((-i64::try_from(entry.tally.replaced).unwrap_or(i64::MAX), end), ("", "")),
+            KeysSort::Extended => ((-i64::try_from(entry.tally().extended).unwrap_or(i64::MAX), end), ("", "")),
+            KeysSort::Replaced => ((-i64::try_from(entry.tally().replaced).unwrap_or(i64::MAX), end), ("", "")),
             KeysSort::Strategy => ((0, end), (strategy_word(strategy(self.owner())), "")),
-            KeysSort::LastDecision => ((-entry.tally.last.map_or(entry.registered_at, |last| last.at).0, 0), ("", "")),
+            KeysSort::LastDecision => {
+                ((-entry.tally().last.map_or(entry.registered_at, |last| last.at).0, 0), ("", ""))
+            }
         };
         Rank { numbers, texts, own: entry.entry.0 }
     }
@@ -171,7 +173,7 @@ impl Row<Field> for Held<'_> {
     }
 
     fn number(&self, field: Field) -> Option<i64> {
-        let tally = &self.entry.tally;
+        let tally = self.entry.tally();
         match field {
             Field::Left => self.left().map(|left| left.0),
             Field::Age => Some(self.core.now.since(self.entry.registered_at).0),
@@ -230,14 +232,14 @@ pub fn row(looker: &Looker<'_>, held: &Held<'_>) -> KeyRow {
         owner_state: words::state_view(owner.map(|job| job.state_name(core.now))),
         generation: entry.owner.0,
         registered_at: entry.registered_at.0,
-        ttl_ms: entry.ttl.map(|ttl| ttl.0),
-        expires_at: entry.expires_at.map(|end| end.0),
+        ttl_ms: entry.ttl().map(|ttl| ttl.0),
+        expires_at: entry.expires_at().map(|end| end.0),
         strategy: strategy(owner),
-        collapsed: entry.tally.collapsed,
-        data_differs: entry.tally.data_differs,
-        extended: entry.tally.extended,
-        replaced: entry.tally.replaced,
-        last_decision: entry.tally.last.map(|last| last_decision(core, last)),
+        collapsed: entry.tally().collapsed,
+        data_differs: entry.tally().data_differs,
+        extended: entry.tally().extended,
+        replaced: entry.tally().replaced,
+        last_decision: entry.tally().last.map(|last| last_decision(core, last)),
         attention: looker.words(entry, owner, *codes),
     }
 }

@@ -34,7 +34,7 @@ pub fn consequence(entry: &KeyEntry, state: Option<StateName>, worker: Option<&s
     let second = format!("The next add of {key} creates a second job");
     let ended = |what: &str| {
         let window =
-            entry.expires_at.map_or_else(String::new, |end| format!(" instead of after {}", left(end.since(now))));
+            entry.expires_at().map_or_else(String::new, |end| format!(" instead of after {}", left(end.since(now))));
         format!("Owner {owner} {what}. The next add of {key} creates a new job at once{window}.")
     };
     match state {

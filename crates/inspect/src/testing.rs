@@ -4,7 +4,7 @@ use crate::Inspector;
 use crate::view::Failure;
 use onceover_broker::{Broker, BrokerConfig, DataPlace};
 use onceover_engine::command::{Add, Command, DedupRequest, NewJob, Pull, StateName};
-use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeyEntry, KeyTally, OwnerSeen};
+use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeyEntry, KeyTally, OwnerSeen, Tally, Window};
 use onceover_engine::effects::{AddRecord, Decision, Facts};
 use onceover_engine::names::{ConnId, EntryId, JobId, JobKey, Origin, QueueId};
 use onceover_engine::time::{Millis, Timestamp};
@@ -46,10 +46,9 @@ pub fn entry(left: Option<i64>) -> KeyEntry {
         from_hash: false,
         owner: JobKey(1),
         owner_id: old_id(),
-        ttl: left.map(|_| Millis(60_000)),
-        expires_at: left.map(|left| NOW.plus(Millis(left))),
+        window: Window::new(left.map(|_| Millis(60_000)), left.map(|left| NOW.plus(Millis(left)))),
         registered_at: Timestamp(NOW.0 - 10_000),
-        tally: KeyTally::default(),
+        tally: Tally::new(KeyTally::default()),
     }
 }
 

@@ -4,6 +4,7 @@ use crate::samples::{Folder, again, bytes, fresh, full_job, full_key, full_sched
 use crate::{SimDisk, SqliteStore, Storage, StoreError};
 use onceover_engine::change::{Change, Snapshot};
 use onceover_engine::command::{Add, Command};
+use onceover_engine::dedup::Window;
 use onceover_engine::effects::Effects;
 use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Delivery, Job, JobState};
@@ -243,7 +244,7 @@ fn an_entry_is_written_as_it_stands() {
         let mut entry = full_key(1, 5);
         commit(store, vec![Change::PutKey { entry: &entry, queue: "mail" }]).unwrap();
         entry = plain_key(1, 6);
-        entry.expires_at = Some(Timestamp(5));
+        entry.window = Window::new(None, Some(Timestamp(5)));
         commit(store, vec![Change::PutKey { entry: &entry, queue: "mail" }, Change::Reserve(1)]).unwrap();
         commit(store, vec![Change::Reserve(2)]).unwrap();
         let found = loaded(store);

@@ -9,7 +9,7 @@ use crate::writer::{CONTINUED, DROPPED, IGNORED, MET, RESERVED, VALUE, state_tex
 use onceover_engine::change::{EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::{NewJob, Payload};
 use onceover_engine::dead::DlqConfig;
-use onceover_engine::dedup::{KeyEntry, KeyTally};
+use onceover_engine::dedup::{KeyEntry, KeyTally, Tally, Window};
 use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
@@ -18,7 +18,7 @@ use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::{LastRun, Rule, Schedule, ScheduleId};
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::webhook::{Secret, Webhook, WebhookEvent};
-use rusqlite::types::FromSql;
+use rusqlite::types::{FromSql, ValueRef};
 use rusqlite::{Connection, Row};
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
@@ -148,7 +148,7 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Resul
         result: Blob::Absent,
         delivery: None,
     };
-    job.data = match (cells.take("has_payload")?, cells.take::<Option<Vec<u8>>>("payload")?) {
+    job.data = match (cells.take("has_payload")?, cells.bytes("payload")?) {
         (false, _) => Blob::Absent,
         (true, Some(bytes)) => Blob::Here(Payload::from(bytes)),
         (true, None) => Blob::OnDisk,
@@ -169,10 +169,12 @@ fn key(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<KeyRow, String> {
         from_hash: cells.take("is_payload_hash")?,
         owner: JobKey(cells.number("owner_generation")?),
         owner_id: cells.id("owner_id")?,
-        ttl: cells.take::<Option<i64>>("ttl_ms")?.map(Millis),
-        expires_at: cells.take::<Option<i64>>("expires_at_ms")?.map(Timestamp),
+        window: {
+            let ttl = cells.take::<Option<i64>>("ttl_ms")?.map(Millis);
+            Window::new(ttl, cells.take::<Option<i64>>("expires_at_ms")?.map(Timestamp))
+        },
         registered_at: cells.moment("registered_at_ms")?,
-        tally: cells.json::<Option<KeyTally>>("tally")?.unwrap_or_default(),
+        tally: cells.json::<Option<KeyTally>>("tally")?.map_or_else(Tally::made_earlier, Tally::new),
     };
     Ok(KeyRow { entry, queue })
 }
@@ -330,19 +332,28 @@ impl<'row> Cells<'row, '_> {
     }
 
     fn take<T: FromSql>(&mut self, column: &'static str) -> Result<T, String> {
+        T::column_result(self.value(column)?).map_err(|cause| format!("column {column}: {cause}"))
+    }
+
+    fn value(&mut self, column: &'static str) -> Result<ValueRef<'row>, String> {
         debug_assert_eq!(
             self.row.as_ref().column_name(self.next).ok(),
             Some(column),
             "columns are read in the query's order"
         );
         self.next += 1;
-        self.row.get(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))
+        self.row.get_ref(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))
+    }
+
+    /// Bytes that are looked at where SQLite has them.
+    fn bytes(&mut self, column: &'static str) -> Result<Option<&'row [u8]>, String> {
+        let value = self.value(column)?;
+        value.as_blob_or_null().map_err(|cause| format!("column {column}: {cause}"))
     }
 
     /// Text that is looked at where SQLite has it.
     fn text(&mut self, column: &'static str) -> Result<&'row str, String> {
-        self.next += 1;
-        let value = self.row.get_ref(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))?;
+        let value = self.value(column)?;
         value.as_str().map_err(|cause| format!("column {column}: {cause}"))
     }
 

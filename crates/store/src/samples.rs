@@ -4,7 +4,7 @@ use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::change::{Change, QueueSettings};
 use onceover_engine::command::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
 use onceover_engine::dead::DlqConfig;
-use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd};
+use onceover_engine::dedup::{DecisionCode, KeyEntry, KeyTally, LastAdd, Tally, Window};
 use onceover_engine::flow::Links;
 use onceover_engine::job::{
     AutoRetries, Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, TimelineEntry,
@@ -203,7 +203,7 @@ fn full_extra(follower: Arc<NewJob>) -> Extra {
         late_token: Some(LockToken(1)),
         timed_out: vec![LockToken(2)],
     };
-    Extra { timeline: vec![failed], rare: Some(Box::new(rare)) }
+    Extra { timeline: vec![failed].into(), rare: Some(Box::new(rare)) }
 }
 
 pub(crate) fn plain_key(entry: u64, owner: u64) -> KeyEntry {
@@ -214,10 +214,9 @@ pub(crate) fn plain_key(entry: u64, owner: u64) -> KeyEntry {
         from_hash: false,
         owner: JobKey(owner),
         owner_id: plain_job(owner).id,
-        ttl: None,
-        expires_at: None,
+        window: Window::new(None, None),
         registered_at: Timestamp(1_000),
-        tally: KeyTally::default(),
+        tally: Tally::new(KeyTally::default()),
     }
 }
 
@@ -225,9 +224,8 @@ pub(crate) fn full_key(entry: u64, owner: u64) -> KeyEntry {
     let last = LastAdd { decision: DecisionCode::ExistingKey, at: Timestamp(2_000), conn: 7 };
     KeyEntry {
         from_hash: true,
-        ttl: Some(Millis(60_000)),
-        expires_at: Some(Timestamp(61_000)),
-        tally: KeyTally { collapsed: 1, data_differs: 2, extended: 3, replaced: 4, last: Some(last) },
+        window: Window::new(Some(Millis(60_000)), Some(Timestamp(61_000))),
+        tally: Tally::new(KeyTally { collapsed: 1, data_differs: 2, extended: 3, replaced: 4, last: Some(last) }),
         ..plain_key(entry, owner)
     }
 }

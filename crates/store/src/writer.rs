@@ -7,7 +7,7 @@ use crate::error::StoreError;
 use onceover_engine::change::{Change, GroupSettings, QueueSettings};
 use onceover_engine::command::NewJob;
 use onceover_engine::dead::DlqConfig;
-use onceover_engine::dedup::{KeyEntry, KeyTally};
+use onceover_engine::dedup::KeyEntry;
 use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
@@ -270,12 +270,12 @@ impl<'s> Writer<'s> {
             from_hash,
             owner,
             owner_id,
-            ttl,
-            expires_at,
+            window,
             registered_at,
-            tally,
+            tally: _, // Written unless the columns say what it says.
         } = entry;
-        let tally = (*tally != KeyTally::default()).then(|| json(&mut self.scratch.first, tally));
+        let tally = entry.tally_to_store();
+        let tally = tally.map(|tally| json(&mut self.scratch.first, &tally));
         let values = params![
             row_id(id.0),
             queue,
@@ -283,8 +283,8 @@ impl<'s> Writer<'s> {
             from_hash,
             row_id(owner.0),
             owner_id.to_string(),
-            ttl.map(|ttl| ttl.0),
-            expires_at.map(|at| at.0),
+            window.ttl().map(|ttl| ttl.0),
+            window.end().map(|at| at.0),
             registered_at.0,
             tally,
         ];

@@ -4,6 +4,7 @@ use super::{DELETE_JOB, INSERT_JOB, UPDATE_JOB, state_text};
 use crate::samples::{Folder, again, fresh, full_job, full_key, plain_job, plain_key};
 use crate::{SqliteStore, Storage};
 use onceover_engine::change::Change;
+use onceover_engine::dedup::{KeyEntry, Tally};
 use onceover_engine::job::JobState;
 use rusqlite::Connection;
 
@@ -31,7 +32,8 @@ fn seen(folder: &Folder, query: &str) -> String {
 fn what_is_empty_is_null() {
     let folder = Folder::new();
     let mut store = SqliteStore::open(&folder.file()).unwrap();
-    let (plain, full, entry, counted) = (plain_job(1), full_job(2), plain_key(3, 1), full_key(4, 2));
+    let (plain, full, counted) = (plain_job(1), full_job(2), full_key(4, 2));
+    let entry = KeyEntry { tally: Tally::made_earlier(), ..plain_key(3, 1) };
     let rows = |sink: &mut crate::RowSink<'_>| {
         sink(fresh(&plain))?;
         sink(fresh(&full))?;

@@ -175,7 +175,8 @@ fn dead() -> JobRecord {
         error: Some("boom".to_owned()),
     };
     dead.job.extra = Extra {
-        timeline: vec![step(StateName::Active, 1, None, None), step(StateName::Failed, 5, Some("boom"), Some(1))],
+        timeline: vec![step(StateName::Active, 1, None, None), step(StateName::Failed, 5, Some("boom"), Some(1))]
+            .into(),
         rare: Some(Box::new(RareState {
             stacktrace: vec!["at x".to_owned()],
             progress_message: Some("half".to_owned()),

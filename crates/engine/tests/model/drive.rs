@@ -248,7 +248,7 @@ impl Stage {
             for (key, text) in KEY_TEXTS.iter().enumerate() {
                 let held = self.engine.key(name, text, Timestamp(self.now));
                 let valid = self.model.valid(queue as u8, key as u8).map(|at| &self.model.entries[at]);
-                let held = held.map(|entry| (entry.owner, &entry.owner_id, entry.expires_at.map(|at| at.0)));
+                let held = held.map(|entry| (entry.owner, &entry.owner_id, entry.expires_at().map(|at| at.0)));
                 let valid = valid.map(|entry| {
                     let (id, generation) = &self.known[entry.owner];
                     (*generation, id, entry.expires_at)

@@ -339,7 +339,7 @@ fn holding(name: &Name, seen: &Seen<'_>) -> Option<Holding> {
         Name::Key { queue, key } => seen.engine.key(queue, key, seen.now).map(|entry| Holding {
             owner: entry.owner,
             from: entry.registered_at,
-            until: entry.expires_at.map(|end| end.0),
+            until: entry.expires_at().map(|end| end.0),
         }),
         Name::Id(id) => seen.engine.job(id).filter(|job| job.is_live()).map(|job| Holding {
             owner: job.key,
