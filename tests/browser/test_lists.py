@@ -267,6 +267,37 @@ def schedules(page):
 
 
 @checks
+def limits_of_a_queue(page):
+    """a queue's limits are set and removed from its menu, its row shows them, and a group is paused and resumed"""
+    limits = lambda: page.wire.call("GetQueueLimits", queue="mails")["data"]["limits"]  # noqa: E731
+    for tenant in ("acme", "globex"):
+        page.add("mails", groupId=tenant)
+    page.show("queues", q="mails")
+    page.at("queues.row", queue="mails").click(button="right")
+    page.at("queues.menu.limits").click()
+    expect(page.at("queues.limits.groups")).to_contain_text("globex", timeout=5000)
+    page.at("queues.limits.most").fill("2")
+    page.at("queues.limits.max").fill("5")
+    page.page.get_by_role("button", name="Pause group acme").click()
+    expect(page.page.get_by_role("button", name="Resume group acme")).to_be_visible(timeout=5000)
+    same(page.wire.call("IsGroupPaused", queue="mails", groupId="acme")["data"], {"paused": True})
+    page.page.get_by_role("button", name="Resume group acme").click()
+    page.at("queues.limits.dialog.confirm").click()
+    expect(page.at("toast").filter(has_text="hands out at most 2 jobs at once and 5 jobs per 1 s")).to_be_visible(timeout=5000)
+    same((limits()["concurrencyLimit"], limits()["rateLimit"]), (2, {"max": 5, "duration": 1000}))
+    expect(page.at("queues.row", queue="mails")).to_contain_text("5 per 1 s", timeout=5000)
+    contains(page.at("queues.row", queue="mails").inner_text().replace("\u00a0", " "), "0 / 2")
+    page.at("queues.row", queue="mails").click(button="right")
+    page.at("queues.menu.limits").click()
+    expect(page.at("queues.limits.most")).to_have_value("2", timeout=5000)
+    page.at("queues.limits.most").fill("")
+    page.at("queues.limits.max").fill("")
+    page.at("queues.limits.dialog.confirm").click()
+    expect(page.at("toast").filter(has_text="has no limits")).to_be_visible(timeout=5000)
+    same((limits()["concurrencyLimit"], limits()["rateLimit"]), (None, None))
+
+
+@checks
 def no_trouble(page):
     """in all this the page threw nothing, logged no error and asked no other host"""
     same(page.troubles, [])
