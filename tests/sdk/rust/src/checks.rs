@@ -199,8 +199,10 @@ fn flow() {
     let ((parents, above), (_, below)) = (queue(), queue());
     let producer = FlowProducer::new(broker());
     let gone = JobOptions { remove_on_complete: Some(true), ..Default::default() };
-    let middle = node("middle", &below, JobOptions::default(), vec![node("leaf", &below, JobOptions::default(), vec![])]);
-    let made = producer.add(node("root", &above, JobOptions::default(), vec![middle, node("other", &below, gone, vec![])]));
+    let middle =
+        node("middle", &below, JobOptions::default(), vec![node("leaf", &below, JobOptions::default(), vec![])]);
+    let made =
+        producer.add(node("root", &above, JobOptions::default(), vec![middle, node("other", &below, gone, vec![])]));
     let made = made.unwrap();
     let (root, children) = (made.job.id(), made.children.iter().map(|child| child.job.id()).collect::<Vec<_>>());
     assert_eq!(parents.get_state(&root).unwrap(), "waiting-children");
