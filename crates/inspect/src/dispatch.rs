@@ -270,6 +270,7 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
             queue_actions::clean(broker, queue, state, older_than_ms).await?
         }
         Request::ObliterateQueue(OfQueue { queue }) => queue_actions::obliterate(broker, queue).await?,
+        Request::ConfigureQueue(asked) => queue_actions::configure(broker, asked).await?,
         Request::ActOnSchedule(asked) => schedules::act(broker, asked).await?,
         Request::ChangeLimits(change) => queue_limits::change(broker, change).await?,
         Request::PauseGroup(asked) => queue_limits::pause_group(broker, asked).await?,

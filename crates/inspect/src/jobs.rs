@@ -32,6 +32,10 @@ pub enum Field {
     Attempts,
     Priority,
     Age,
+    /// Why it is a dead letter.
+    Reason,
+    /// Time since it failed for good.
+    Failed,
 }
 
 const FIELDS: Fields<Field> = &[
@@ -45,6 +49,8 @@ const FIELDS: Fields<Field> = &[
     ("attempts", Kind::Number, Field::Attempts),
     ("priority", Kind::Number, Field::Priority),
     ("age", Kind::Duration, Field::Age),
+    ("reason", Kind::Text, Field::Reason),
+    ("failed", Kind::Duration, Field::Failed),
 ];
 
 /// A question about jobs, understood.
@@ -246,7 +252,8 @@ impl Row<Field> for Known<'_> {
             Field::Name => is(&job.spec.name),
             Field::Key => job.dedup_key.as_ref().is_some_and(|key| is(key)),
             Field::Error => error(job).is_some_and(is),
-            Field::Attempts | Field::Priority | Field::Age => false,
+            Field::Reason => job.failure().is_some_and(|failure| is(failure.reason.as_str())),
+            Field::Attempts | Field::Priority | Field::Age | Field::Failed => false,
         }
     }
 
@@ -255,7 +262,8 @@ impl Row<Field> for Known<'_> {
             Field::Attempts => Some(i64::from(attempts_made(self.job))),
             Field::Priority => Some(i64::from(self.job.priority)),
             Field::Age => Some(self.now.since(self.job.created_at).0),
-            Field::Queue | Field::State | Field::Id | Field::Name | Field::Key | Field::Error => None,
+            Field::Failed => self.job.failure().map(|failure| self.now.since(failure.entered_at).0),
+            Field::Queue | Field::State | Field::Id | Field::Name | Field::Key | Field::Error | Field::Reason => None,
         }
     }
 

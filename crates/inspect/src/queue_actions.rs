@@ -1,10 +1,10 @@
 //! Actions on a whole queue, on the path that clients' commands take.
 
 use crate::actions::{Done, Outcome, act, act_for, done, finished, look, refused};
-use crate::view::{ActionResult, Failure, FailureCode, JobState, RefusalCode};
+use crate::view::{ActionResult, Failure, FailureCode, JobState, QueueConfigured, RefusalCode};
 use crate::words::{code, plural};
 use onceover_broker::BrokerHandle;
-use onceover_engine::command::{CleanState, Command};
+use onceover_engine::command::{CleanState, Command, DlqPatch, StallPatch, dead};
 use onceover_engine::reply::Reply;
 use onceover_engine::time::Millis;
 use std::sync::Arc;
@@ -91,6 +91,43 @@ fn clean_state(state: JobState) -> Result<CleanState, Failure> {
             Err(Failure { code: FailureCode::BadRequest, message })
         }
     }
+}
+
+/// Sets what becomes of stalled jobs and dead letters.
+///
+/// # Errors
+/// Also when no dead letters at all are to be kept.
+pub async fn configure(broker: &BrokerHandle, asked: QueueConfigured) -> Outcome {
+    let QueueConfigured { queue, config } = asked;
+    if config.dead_max == 0 {
+        let message = "config.deadMax: must be at least 1".to_owned();
+        return Err(Failure { code: FailureCode::BadRequest, message });
+    }
+    let name: Arc<str> = Arc::from(queue);
+    if let Some(gone) = gone(broker, &name).await? {
+        return finished(broker, gone).await;
+    }
+    let ms = |time: u64| Millis(i64::try_from(time).unwrap_or(i64::MAX));
+    let patch = StallPatch {
+        enabled: Some(config.stall_detection),
+        stall_interval: Some(ms(config.stall_interval_ms)),
+        max_stalls: Some(config.stalls_max),
+        grace_period: Some(ms(config.stall_grace_ms)),
+    };
+    let stalls = act(broker, Command::SetStallConfig { queue: Arc::clone(&name), patch }).await?;
+    let patch = DlqPatch {
+        auto_retry: Some(config.auto_retry),
+        auto_retry_interval: Some(ms(config.auto_retry_interval_ms)),
+        max_auto_retries: Some(config.auto_retries_max),
+        max_age: Some(config.dead_age_ms.map(ms)),
+        max_entries: Some(config.dead_max),
+    };
+    let letters = act(broker, Command::Dead(dead::Request::Configure { queue: Arc::clone(&name), patch })).await?;
+    let result = match (stalls, letters) {
+        (Done::Yes, Done::Yes) => done(format!("Set for {}.", code(&name))),
+        (Done::No(text), _) | (_, Done::No(text)) => refused(RefusalCode::NotPossible, text),
+    };
+    finished(broker, result).await
 }
 
 /// Removes a queue with everything in it.

@@ -2,9 +2,10 @@
 
 use crate::jobs::counts_of;
 use crate::queue_limits;
-use crate::view::{Action, Can, QueueRow, QueuesView};
+use crate::view::{Action, Can, QueueConfig, QueueRow, QueuesView};
 use onceover_broker::CoreView;
 use onceover_broker::history::Second;
+use onceover_engine::time::Millis;
 use onceover_engine::view::QueueView;
 
 /// How many seconds back the rate of adds looks.
@@ -61,6 +62,17 @@ fn row(core: &CoreView<'_>, queue: &QueueView) -> QueueRow {
         paused: queue.paused,
         limits: queue_limits::limits(&queue.limits),
         note: note.map(str::to_owned),
+        config: QueueConfig {
+            stall_detection: queue.stall.enabled,
+            stall_interval_ms: ms(queue.stall.stall_interval),
+            stalls_max: queue.stall.max_stalls,
+            stall_grace_ms: ms(queue.stall.grace_period),
+            auto_retry: queue.dlq.auto_retry,
+            auto_retry_interval_ms: ms(queue.dlq.auto_retry_interval),
+            auto_retries_max: queue.dlq.max_auto_retries,
+            dead_age_ms: queue.dlq.max_age.map(ms),
+            dead_max: queue.dlq.max_entries.unwrap_or(u32::MAX),
+        },
         can: vec![
             can(Action::Pause, queue.paused, "It is paused."),
             can(Action::Resume, !queue.paused, "It is not paused."),
@@ -69,6 +81,10 @@ fn row(core: &CoreView<'_>, queue: &QueueView) -> QueueRow {
             can(Action::Obliterate, false, ""),
         ],
     }
+}
+
+fn ms(time: Millis) -> u64 {
+    time.0.max(0).unsigned_abs()
 }
 
 fn can(action: Action, refused: bool, reason: &str) -> Can {

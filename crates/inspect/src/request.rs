@@ -203,6 +203,8 @@ pub enum Request {
     ChangeLimits(LimitChange),
     /// Pauses a group, or resumes it. Answer: `ActionResult`.
     PauseGroup(GroupPause),
+    /// Sets what becomes of a queue's stalled jobs and dead letters. Answer: `ActionResult`.
+    ConfigureQueue(crate::view::QueueConfigured),
     /// Adds a job from the window, through the same admission as a client's. Answer: `ActionResult`, with `seq`.
     SendAdd(Box<NewAdd>),
     /// Sends an add many times over connections of its own; it goes on without the window. Answer: `ActionResult`.

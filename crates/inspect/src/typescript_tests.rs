@@ -116,6 +116,8 @@ const TYPES: &[Exported] = &types![
     PlaygroundAct,
     PlaygroundView,
     ProtocolProblem,
+    QueueConfig,
+    QueueConfigured,
     QueueLimits,
     QueueRow,
     RateLimit,

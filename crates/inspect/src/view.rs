@@ -35,7 +35,7 @@ pub use schedules::{ScheduleRow, SchedulesView};
 pub use settings::{DataChoice, DataKind, SettingChange, SettingsView};
 pub use system::{
     BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Notice, Overview,
-    ProtocolProblem, QueueRow, QueuesView, WorkerRow,
+    ProtocolProblem, QueueConfig, QueueConfigured, QueueRow, QueuesView, WorkerRow,
 };
 
 use crate::request::Request;

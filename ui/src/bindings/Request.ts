@@ -14,6 +14,7 @@ import type { LimitChange } from "./LimitChange";
 import type { NewAdd } from "./NewAdd";
 import type { OfQueue } from "./OfQueue";
 import type { PlaygroundAct } from "./PlaygroundAct";
+import type { QueueConfigured } from "./QueueConfigured";
 import type { ScheduleAct } from "./ScheduleAct";
 import type { SchedulesQuery } from "./SchedulesQuery";
 import type { SettingChange } from "./SettingChange";
@@ -158,7 +159,7 @@ state: JobState,
 /**
  * Age from which on they are removed, in ms.
  */
-olderThanMs: number, } | { "type": "obliterateQueue" } & OfQueue | { "type": "groups" } & OfQueue | { "type": "changeLimits" } & LimitChange | { "type": "pauseGroup" } & GroupPause | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
+olderThanMs: number, } | { "type": "obliterateQueue" } & OfQueue | { "type": "groups" } & OfQueue | { "type": "changeLimits" } & LimitChange | { "type": "pauseGroup" } & GroupPause | { "type": "configureQueue" } & QueueConfigured | { "type": "sendAdd" } & NewAdd | { "type": "startRun" } & StartRun | { "type": "stopRun", 
 /**
  * Its number.
  */

@@ -71,6 +71,7 @@ export function wrongPart(text: string, problem: string): Part | null {
   return parts(text).find((part) => isMeant(nameOf(part) ?? '')) ?? null;
 }
 
+const REASONS = ['max_attempts_exceeded', 'timeout', 'stalled', 'unknown'];
 const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-children', 'completed', 'failed'];
 const DECISIONS = [
   'created',
@@ -137,4 +138,6 @@ export const JOBS_FIELDS: FilterField[] = [
   { name: 'attempts', hint: '>1' },
   { name: 'priority', hint: '>0' },
   { name: 'age', hint: '>5m' },
+  { name: 'reason', hint: 'why it is a dead letter', values: REASONS },
+  { name: 'failed', hint: 'time since it failed: >1h' },
 ];

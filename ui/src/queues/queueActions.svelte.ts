@@ -5,7 +5,7 @@ import { openComposer } from '../lib/composer.svelte';
 import { go, term } from '../lib/route.svelte';
 import type { RowAction } from '../lib/rowActions.svelte';
 
-type Asked = 'drain' | 'clean' | 'obliterate' | 'limits';
+type Asked = 'settings' | 'drain' | 'clean' | 'obliterate' | 'limits';
 
 /** The question that is open, and about which queue. */
 export const queueAsking = $state<{ what: Asked | null; queue: string }>({
@@ -58,6 +58,13 @@ export const QUEUE_ACTIONS: RowAction<QueueRow>[] = [
     run: (row) => void perform({ type: 'resumeQueue', queue: row.name }),
   },
   { id: 'limits', label: 'Limits and groups…', icon: 'lock', changes: true, run: asks('limits') },
+  {
+    id: 'settings',
+    label: 'Stalls and dead letters…',
+    icon: 'settings',
+    changes: true,
+    run: asks('settings'),
+  },
   {
     id: 'drain',
     label: 'Drain…',

@@ -339,6 +339,17 @@ export function queueRow(over: Partial<QueueRow> = {}): QueueRow {
     workers: 2,
     paused: false,
     note: null,
+    config: {
+      stallDetection: true,
+      stallIntervalMs: 30_000,
+      stallsMax: 3,
+      stallGraceMs: 5_000,
+      autoRetry: false,
+      autoRetryIntervalMs: 3_600_000,
+      autoRetriesMax: 3,
+      deadAgeMs: 604_800_000,
+      deadMax: 10_000,
+    },
     can: [
       { action: 'pause', allowed: true, reason: null },
       { action: 'resume', allowed: true, reason: null },

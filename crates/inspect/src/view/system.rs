@@ -180,8 +180,46 @@ pub struct QueueRow {
     pub limits: super::QueueLimits,
     /// A few words when something is wrong, such as `no workers`; absent for a healthy queue.
     pub note: Option<String>,
+    /// What is set about stalled jobs and dead letters.
+    pub config: QueueConfig,
     /// Possible actions.
     pub can: Vec<Can>,
+}
+
+/// What becomes of a queue's stalled jobs and dead letters. Times in ms.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct QueueConfig {
+    /// Whether silent workers are looked for.
+    pub stall_detection: bool,
+    /// Silence after which a job counts as stalled.
+    pub stall_interval_ms: u64,
+    /// Stalls at which a job fails for good.
+    pub stalls_max: u32,
+    /// Time after the start in which nothing is checked.
+    pub stall_grace_ms: u64,
+    /// Whether dead letters are tried once more by themselves.
+    pub auto_retry: bool,
+    /// Time to the first such retry; each further one waits twice as long.
+    pub auto_retry_interval_ms: u64,
+    /// Such retries of one job.
+    pub auto_retries_max: u32,
+    /// Age at which a dead letter is forgotten; absent = never.
+    pub dead_age_ms: Option<u64>,
+    /// Dead letters kept, at least 1.
+    pub dead_max: u32,
+}
+
+/// What is to be set for a queue.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ts_rs::TS), ts(export))]
+#[serde(rename_all = "camelCase")]
+pub struct QueueConfigured {
+    /// Name of the queue.
+    pub queue: String,
+    /// All of it.
+    pub config: QueueConfig,
 }
 
 /// Who is connected.
