@@ -13,7 +13,6 @@ import './worker_methods';
 import './schedulers';
 import './limits';
 import './flows';
-import './refusals';
 import { checks, holders, same, unused } from './client';
 
 const wanted = process.argv[3] ?? '';
