@@ -76,7 +76,7 @@ def messages_that_are_no_command(broker):
 def unknown_commands(broker):
     """an unknown command is answered by name"""
     with broker.connect() as wire:
-        for name in ["Nonsense", "push", "PUSH ", "Cron", "x" * 1000, "数据"]:
+        for name in ["Nonsense", "push", "PUSH ", "Crons", "x" * 1000, "数据"]:
             answer = wire.call(name, queue="q")
             same((answer["ok"], answer["error"]), (False, f"Unknown command: {name}"))
 
