@@ -179,7 +179,9 @@ impl Engine {
         };
         self.leave(key);
         let job = self.known_mut(key);
-        job.state = JobState::Queued;
+        // At a start, what an earlier job's end brought about may have joined it before it was put back.
+        let waits = job.rare().is_some_and(|rare| !rare.unresolved.is_empty());
+        job.state = if waits { JobState::Blocked } else { JobState::Queued };
         job.started_at = None;
         job.run_at = now.plus(delay.min(BACKOFF_MAX));
         self.note(key, StateName::Waiting, now, None, Some(attempts + 1));

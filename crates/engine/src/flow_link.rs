@@ -238,7 +238,7 @@ impl Engine {
     /// The parent neither has these children nor waits for them any more; it runs when nothing else blocks it.
     fn detach(&mut self, parent: JobKey, ids: &[JobId], now: Timestamp, effects: &mut Effects) {
         let waited = self.known(parent).rare().is_some_and(|rare| !rare.unresolved.is_empty());
-        self.leave(parent);
+        self.stop_to_wait(parent);
         let gone: std::collections::BTreeSet<&JobId> = ids.iter().collect();
         let job = self.known_mut(parent);
         let links = job.links_mut();
@@ -246,7 +246,8 @@ impl Engine {
         links.depends_on.retain(|id| !gone.contains(id));
         job.rare_mut().unresolved.retain(|id| !gone.contains(id));
         ids.iter().for_each(|id| self.forget_dependency(parent, id));
-        self.enter(parent, now);
+        self.begin_to_wait(parent);
+        self.dirty.job(parent);
         let is_open = self.families.get(&parent).is_some_and(|family| family.open > 0);
         if waited && !is_open && self.known(parent).state == JobState::Blocked {
             self.unblock(parent, now);

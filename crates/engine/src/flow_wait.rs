@@ -190,17 +190,18 @@ impl Engine {
         self.enter(key, now);
     }
 
-    /// Notes how a dependency ended, for a restart and for the parent to read.
+    /// Notes how a dependency ended, for a restart and for the parent to read; what was noted before is forgotten.
     pub(crate) fn record_end(&mut self, waiting: JobKey, id: JobId, queue: Arc<str>, ending: Ending) {
-        let number = self.next_number();
+        let before = self.families.get_mut(&waiting).and_then(|family| family.ends.remove(&id));
+        if let Some(before) = before {
+            self.forget_end(waiting, &before);
+        }
         if let Ending::Value(child) = ending {
             self.hold_result(child, waiting);
         }
         self.dirty.end(waiting, id.clone());
-        let before = self.families.entry(waiting).or_default().ends.insert(id, End { number, queue, ending });
-        if let Some(before) = before {
-            self.forget_end(waiting, &before);
-        }
+        let number = self.next_number();
+        self.families.entry(waiting).or_default().ends.insert(id, End { number, queue, ending });
     }
 
     fn forget_end(&mut self, waiting: JobKey, end: &End) {

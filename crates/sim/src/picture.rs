@@ -27,7 +27,7 @@ struct Restless {
     now: Timestamp,
     /// An add that was stored with a job may follow.
     may_follow: bool,
-    /// Queues that may hold more dead letters than they keep when all running jobs have failed.
+    /// Queues that may hold more dead letters than they keep when all running jobs and the parents of such have failed.
     full: BTreeSet<Arc<str>>,
     /// Keys that jobs may take again, by queue and text.
     keys: BTreeSet<(Arc<str>, Arc<str>)>,
@@ -117,7 +117,7 @@ impl Picture {
         let is_due = |look: &&Look| look.retry_is_due(now) || (look.state == JobState::Active && look.retried_at_once);
         let keys = self.jobs.values().filter(is_due).filter_map(|look| Some((look.queue.clone(), look.key.clone()?)));
         let is_full = |(queue, config): &(&Arc<str>, &DlqConfig)| {
-            let may_fail = |look: &&Look| matches!(look.state, JobState::Failed | JobState::Active);
+            let may_fail = |look: &&Look| look.may_hear || matches!(look.state, JobState::Failed | JobState::Active);
             let dead = self.jobs.values().filter(may_fail).filter(|look| look.queue == **queue).count();
             config.max_entries.is_some_and(|most| dead > most as usize)
         };
@@ -206,7 +206,8 @@ impl Look {
             let failed = ran && self.remove_on_fail;
             let expired = self.mortal && (retried || matches!(self.state, JobState::Queued | JobState::Active));
             let forgotten = self.expires_at.is_some_and(|at| at.is_due(restless.now));
-            let evicted = restless.full.contains(&self.queue) && (ran || self.state == JobState::Failed);
+            let may_be_dead = ran || self.may_hear || self.state == JobState::Failed;
+            let evicted = restless.full.contains(&self.queue) && may_be_dead;
             // An add that follows may take its key or its id.
             // A child that failed at the restart or expired meanwhile may take its parent with it.
             let followed_child = self.may_hear && self.remove_on_fail;
@@ -215,8 +216,8 @@ impl Look {
             return;
         };
         assert_eq!((&self.id, &self.queue), (&new.id, &new.queue), "job {key:?} is the same job");
-        if self.may_hear && new.state != self.state {
-            let heard = matches!(new.state, JobState::Queued | JobState::Failed);
+        if self.may_hear && (new.state != self.state || self.retried_at_once) {
+            let heard = matches!(new.state, JobState::Queued | JobState::Blocked | JobState::Failed);
             assert!(heard, "job {key:?} heard of a child's failure, and is {:?}", new.state);
             return;
         }
@@ -239,6 +240,10 @@ impl Look {
         assert_eq!((new.attempts, new.stall_count), used, "job {key:?} was running, which used an attempt");
         let failed = new.attempts >= self.max_attempts || new.state == JobState::Failed;
         let wanted = if failed { JobState::Failed } else { JobState::Queued };
+        // An add that follows may join it.
+        if restless.may_follow && (wanted, new.state) == (JobState::Queued, JobState::Blocked) {
+            return;
+        }
         assert_eq!(new.state, wanted, "job {key:?} waits for its next attempt, or had its last");
     }
 }

@@ -125,6 +125,9 @@ impl World {
         for client in &self.clients {
             assert!(client.open.is_empty(), "never answered: {:?}", client.open);
         }
+        // A resume that is lost with its commit would leave a queue paused.
+        self.disk.fail_no_commit();
+        self.armed = None;
         self.send(0, Ticks::stop(self.engine()));
         self.turn();
         let queues = self.engine().queues();
@@ -136,7 +139,7 @@ impl World {
             self.now = self.now.plus(Millis(61_000));
             self.turn();
             let counts = self.engine().counts(None);
-            if counts.waiting + counts.prioritized + counts.delayed + counts.active == 0 {
+            if counts.waiting + counts.prioritized + counts.delayed + counts.active + counts.paused == 0 {
                 break;
             }
             let pulls = queues.iter().map(|queue| Command::Pull(take_all(queue.name.clone()))).collect();
@@ -149,7 +152,7 @@ impl World {
             self.turn();
         }
         let counts = self.engine().counts(None);
-        let left = counts.waiting + counts.prioritized + counts.delayed + counts.active;
+        let left = counts.waiting + counts.prioritized + counts.delayed + counts.active + counts.paused;
         assert_eq!(left, 0, "nobody can get these jobs: {counts:?}");
         check_blocked(self.engine());
         self.tally.trees = self.trees.made;

@@ -247,3 +247,29 @@ fn changed_data_keeps_the_links() {
     bench.ok(&json!({"cmd": "Update", "id": "a", "data": 5}));
     assert_eq!(bench.job("a")["data"], json!(5), "only a map can name links");
 }
+
+#[test]
+fn an_active_parent_keeps_its_delivery_when_its_children_change() {
+    let mut bench = Bench::new();
+    bench.ok(&tree(json!({"continueParentOnFailure": true}), json!({"delay": 60_000})));
+    fail(&mut bench, "q2", "a");
+    assert_eq!(take(&mut bench, "q"), "p");
+    bench.ok(&json!({"cmd": "RemoveUnprocessedChildren", "id": "p"}));
+    assert_eq!((bench.state("b"), bench.state("p")), ("unknown".to_owned(), "active".to_owned()));
+    assert_eq!(bench.job("p")["childrenIds"], json!(["a"]));
+    bench.ok(&json!({"cmd": "ACK", "id": "p"}));
+}
+
+#[test]
+fn a_child_that_completes_twice_is_read_once() {
+    let mut bench = Bench::new();
+    bench.ok(&tree(json!({"continueParentOnFailure": true}), json!({"priority": 9})));
+    fail(&mut bench, "q2", "a");
+    complete(&mut bench, "q", "b", json!({}));
+    bench.ok(&json!({"cmd": "RetryCompleted", "queue": "q", "id": "b"}));
+    assert_eq!(values(&mut bench, "p"), json!({}));
+    complete(&mut bench, "q", "b", json!({"removeOnComplete": true}));
+    assert_eq!(values(&mut bench, "p"), json!({"q:b": {"of": "b"}}));
+    complete(&mut bench, "q", "p", json!({}));
+    assert_eq!(values(&mut bench, "p"), json!({}));
+}
