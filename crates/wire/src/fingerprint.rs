@@ -3,12 +3,15 @@
 //!
 //! It tells whether a repeated add carried other data, so it is made for every add: one pass, no allocation. It is no proof
 //! of equality and keeps nobody out who looks for a collision. Of members sent twice all count, so such data seem to differ
-//! from what they mean.
+//! from what they mean. It is made where everybody waits, so data of very many values is told by its bytes alone.
 
 use crate::msgpack::read::{Token, key_text};
 use crate::msgpack::{DEPTH_MAX, EXT_UNDEFINED, Malformed, Reader};
 use rustc_hash::FxHasher;
 use std::hash::Hasher;
+
+/// Elements and members that are looked at one by one, some 0.1 ms. However data is written, it has as many.
+pub(crate) const VALUES_MAX: u32 = 10_000;
 
 /// What a value is, so that `[]`, `{}`, `""` and `0` are not the same.
 #[derive(Clone, Copy)]
@@ -24,12 +27,12 @@ enum Kind {
     Map,
 }
 
-/// The fingerprint of one payload; of bytes that are no value, that of the bytes.
+/// The fingerprint of one payload; of bytes that are no value, or one of more than 10,000 values, that of the bytes.
 #[must_use]
 pub fn fingerprint(payload: &[u8]) -> u64 {
     let mut hasher = FxHasher::default();
     let mut reader = Reader::new(payload);
-    let read = reader.token().and_then(|token| add(&mut hasher, token, &mut reader, DEPTH_MAX));
+    let read = reader.token().and_then(|token| add(&mut hasher, token, &mut reader, DEPTH_MAX, &mut { VALUES_MAX }));
     if read.is_err() || !reader.rest().is_empty() {
         hasher = FxHasher::default();
         hasher.write(payload);
@@ -42,7 +45,11 @@ fn add<'a>(
     token: Token<'a>,
     reader: &mut Reader<'a>,
     depth_left: usize,
+    values_left: &mut u32,
 ) -> Result<(), Malformed> {
+    if let Token::Array(count) | Token::Map(count) = token {
+        *values_left = values_left.checked_sub(count).ok_or(Malformed)?;
+    }
     let mut bytes = |kind: Kind, bytes: &[u8]| {
         hasher.write_u64(kind as u64 | (bytes.len() as u64) << 8);
         hasher.write(bytes);
@@ -64,11 +71,11 @@ fn add<'a>(
             hasher.write_u64(Kind::Array as u64 | u64::from(count) << 8);
             for _ in 0..count {
                 let element = reader.token()?;
-                add(hasher, element, reader, depth_left - 1)?;
+                add(hasher, element, reader, depth_left - 1, values_left)?;
             }
         }
         Token::Map(count) => {
-            let (members, sum) = members(count, reader, depth_left - 1)?;
+            let (members, sum) = members(count, reader, depth_left - 1, values_left)?;
             hasher.write_u64(Kind::Map as u64 | members << 8);
             hasher.write_u64(sum);
         }
@@ -77,7 +84,12 @@ fn add<'a>(
 }
 
 /// How many members are there, and a sum over them, which no order changes.
-fn members(count: u32, reader: &mut Reader<'_>, depth_left: usize) -> Result<(u64, u64), Malformed> {
+fn members(
+    count: u32,
+    reader: &mut Reader<'_>,
+    depth_left: usize,
+    values_left: &mut u32,
+) -> Result<(u64, u64), Malformed> {
     let (mut members, mut sum) = (0, 0_u64);
     for _ in 0..count {
         let key = reader.token()?;
@@ -90,7 +102,7 @@ fn members(count: u32, reader: &mut Reader<'_>, depth_left: usize) -> Result<(u6
             Token::Str(text) => hasher.write(text),
             other => hasher.write(&key_text(other).ok_or(Malformed)?),
         }
-        add(&mut hasher, value, reader, depth_left)?;
+        add(&mut hasher, value, reader, depth_left, values_left)?;
         members += 1;
         sum = sum.wrapping_add(mixed(hasher.finish()));
     }

@@ -1,6 +1,6 @@
 //! The same data written differently, and different data.
 
-use crate::fingerprint::fingerprint;
+use crate::fingerprint::{VALUES_MAX, fingerprint};
 use crate::testing::{Random, hex};
 use std::collections::HashSet;
 
@@ -118,4 +118,19 @@ fn arbitrary_bytes_never_panic() {
         let _ = fingerprint(&random.bytes(length));
     }
     let _ = fingerprint(&[0x91; 100_000]);
+}
+
+#[test]
+fn very_many_values_are_told_by_their_bytes() {
+    /// `count` ones in an array, each written short or long.
+    fn ones(count: u32, one: &[u8]) -> u64 {
+        let mut bytes = vec![0xdd];
+        bytes.extend(count.to_be_bytes());
+        (0..count).for_each(|_| bytes.extend(one));
+        fingerprint(&bytes)
+    }
+    let (short, long) = ([0x01].as_slice(), [0xcc, 0x01].as_slice());
+    assert_eq!(ones(VALUES_MAX, short), ones(VALUES_MAX, long));
+    assert_ne!(ones(VALUES_MAX + 1, short), ones(VALUES_MAX + 1, long));
+    assert_eq!(ones(VALUES_MAX + 1, short), ones(VALUES_MAX + 1, short));
 }
