@@ -24,7 +24,7 @@ def traffic(broker):
 
     worker.call("RegisterWorker", name="mailer-1", queues=["mail", "sync"], concurrency=2, hostname="localhost", pid=os.getpid())
     for user in range(38, 52):
-        push(web, "profiles", "save", {"user": user, "theme": "dark"}, uniqueKey=f"user-{user}", dedup=window(45_000 * (user - 36), extend=True))
+        push(web, "profiles", "save", {"user": user, "theme": "dark"}, uniqueKey=f"user-{user}", dedup=window(300_000 * (user - 36), extend=True))
     for _ in range(6):
         push(web, "profiles", "save", {"user": 42, "theme": "dark"}, uniqueKey="user-42", dedup=window(270_000, extend=True))
     push(web, "profiles", "save", {"user": 43, "theme": "light"}, uniqueKey="user-43", dedup=window(315_000))
@@ -45,7 +45,7 @@ def traffic(broker):
     push(web, "settings", "apply", {"tenant": 7, "plan": "pro"}, uniqueKey="tenant-7", dedup={"replace": True})
     push(web, "settings", "apply", {"tenant": 7, "plan": "team"}, uniqueKey="tenant-7", dedup={"replace": True})
     for text in ("o", "on", "once"):
-        push(web, "search", "index", {"text": text}, uniqueKey="search-box", delay=20_000, dedup=window(20_000, extend=True, replace=True))
+        push(web, "search", "index", {"text": text}, uniqueKey="search-box", delay=240_000, dedup=window(240_000, extend=True, replace=True))
     push(mail, "reports", "nightly", {"year": 2026}, uniqueKey="nightly", backoff={"type": "fixed", "delay": 600_000})
     failed = worker.call("PULL", queue="reports", owner="mailer-1")
     worker.call("FAIL", id=failed["job"]["id"], token=failed["token"], error="connect ECONNREFUSED 10.0.0.5:5432", stack=["at connect (db.ts:41)", "at nightly (reports.ts:12)"])
