@@ -59,7 +59,7 @@ STAGES = [
     ("bad-start", [python("tests/badinput/test_start.py")], ["build"]),
     ("bad-door", [python("tests/badinput/test_door.py")], ["build"]),
     ("hostile", [python("tests/hostile/test_limits.py"), python("tests/hostile/test_hostile.py")], ["build"]),
-    ("http", [python("tests/http/test_rest.py"), python("tests/http/test_webhooks.py")], ["build"]),
+    ("http", [python("tests/http/test_rest.py"), python("tests/http/test_events.py"), python("tests/http/test_webhooks.py")], ["build"]),
     ("storage", [python("tests/faults/test_storage.py")], ["build"]),
     ("time", [python("tests/faults/test_time.py")], ["build"]),
     ("browser", [python("tests/browser/test_browser.py")], ["build"]),

@@ -216,12 +216,14 @@ impl<S: Storage> Core<S> {
         match message {
             Message::Connected { client, line } => {
                 outbox.connect(client.conn, line);
+                self.outward.client(now, client.conn, "client:connected", turn.effects.watched);
                 self.conns.connect(client);
                 turn.end.changed = true;
             }
             Message::Frames(frames) => self.frames(now, frames, turn, outbox),
             Message::HungUp(conn) => {
-                self.engine.hang_up(conn);
+                self.engine.hang_up(now, conn, &mut turn.effects);
+                self.take_effects(turn, outbox, None);
                 turn.end.changed = true;
             }
             Message::Disconnected(conn) => {
@@ -231,6 +233,7 @@ impl<S: Storage> Core<S> {
                     self.bulks.forget(conn);
                     self.engine.disconnect(now, conn, &mut turn.effects);
                     self.take_effects(turn, outbox, None);
+                    self.outward.client(now, conn, "client:disconnected", turn.effects.watched);
                     turn.end.changed = true;
                 }
             }
@@ -315,6 +318,7 @@ impl<S: Storage> Core<S> {
                     tally.errors += 1;
                     let Refusal { text, add, problem } = *refusal;
                     if let Some(problem) = problem {
+                        self.outward.problem(now, conn, &problem, turn.effects.watched);
                         self.conns.problem(now, Arc::clone(&client), problem);
                         turn.end.changed = true;
                     }
@@ -370,8 +374,7 @@ impl<S: Storage> Core<S> {
             }
         }
         self.outward.notices(&mut turn.effects);
-        let adds = turn.effects.adds.drain(..);
-        turn.adds.extend(adds.map(|record| NewEntry { add: LoggedAdd::Decided(Box::new(record)), read_at }));
+        turn.adds.extend(turn.effects.adds.drain(..).map(|record| NewEntry::decided(record, read_at)));
     }
 
     fn commit(&mut self, durable: bool) -> Result<(), StoreError> {
@@ -437,12 +440,7 @@ impl<S: Storage> Core<S> {
         // What the restored engine changed is committed by the next turn, so a full disk does not end the broker here.
         let (engine, effects) = restored(&mut self.storage, config, self.seed, now, true)?;
         self.engine = engine;
-        turn.adds.extend(
-            effects
-                .adds
-                .into_iter()
-                .map(|record| NewEntry { add: LoggedAdd::Decided(Box::new(record)), read_at: None }),
-        );
+        turn.adds.extend(effects.adds.into_iter().map(|record| NewEntry::decided(record, None)));
         self.record_adds(now, turn);
         Ok(())
     }

@@ -14,6 +14,11 @@ use onceover_wire::request::{DecodeError, DecodeErrorKind, Decoded, ReqId, Reque
 use std::sync::Arc;
 use std::time::Instant;
 
+/// Label of a wrong token.
+pub(crate) const REFUSED_AUTH: &str = "refused auth";
+/// Label of a client that sends more than it may.
+pub(crate) const TOO_FAST: &str = "rate limit";
+
 /// The state of one connection's requests.
 pub struct Gate {
     access: Arc<Access>,
@@ -90,7 +95,7 @@ impl Gate {
         }
         let text = "Auth came with a token that is not one of this broker's.".to_owned();
         // The frame holds a token, perhaps of another broker: it is not shown.
-        refuse("Invalid token".to_owned(), Some(Problem { label: "refused auth", text, bytes: Vec::new() }))
+        refuse("Invalid token".to_owned(), Some(Problem { label: REFUSED_AUTH, text, bytes: Vec::new() }))
     }
 
     fn not_authenticated(&mut self, payload: &[u8]) -> Ask {
@@ -103,7 +108,7 @@ impl Gate {
     fn too_fast(&mut self, payload: &[u8]) -> Ask {
         let text = "Rate limit exceeded".to_owned();
         let first = self.rate.as_mut().is_some_and(RateWindow::is_first_refusal);
-        let problem = first.then(|| Problem { label: "rate limit", text: text.clone(), bytes: start_of(payload) });
+        let problem = first.then(|| Problem { label: TOO_FAST, text: text.clone(), bytes: start_of(payload) });
         refuse(text, problem)
     }
 

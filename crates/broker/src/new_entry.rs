@@ -4,12 +4,20 @@ use crate::activity::LoggedAdd;
 use crate::conn_table::Client;
 use onceover_engine::command::Command;
 use onceover_engine::dedup::DecisionCode;
+use onceover_engine::effects::AddRecord;
 use std::time::Instant;
 
 /// One of them.
 pub(crate) struct NewEntry {
     pub(crate) add: LoggedAdd,
     pub(crate) read_at: Option<Instant>,
+}
+
+impl NewEntry {
+    /// What the engine decided.
+    pub(crate) fn decided(record: AddRecord, read_at: Option<Instant>) -> NewEntry {
+        NewEntry { add: LoggedAdd::Decided(Box::new(record)), read_at }
+    }
 }
 
 /// The adds of a turn that did not happen were refused after all.

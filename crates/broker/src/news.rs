@@ -3,6 +3,7 @@
 //! Told after the commit. Payloads and results are left out, so what is held for a watcher that is slow is small, and it
 //! is bounded: a watcher that falls behind misses some and is told how many. Nothing is made while nobody watches.
 
+use crate::clock::wall_now;
 use crate::limits::NEWS_MAX;
 use onceover_engine::event::{Event, EventKind};
 use onceover_engine::notice::Notice;
@@ -81,6 +82,14 @@ impl News {
     #[must_use]
     pub fn streams(&self) -> usize {
         self.streams.load(Ordering::Relaxed)
+    }
+
+    /// Somebody came over HTTP with a wrong token or none; told at once, for nothing is stored of it.
+    pub fn auth_failed_over_http(&self) {
+        if self.is_watched() {
+            let fields = vec![("transport", "http".into())];
+            self.tell(Told::Notice(Notice { at: wall_now(), name: "auth:failed", fields }));
+        }
     }
 
     pub(crate) fn tell(&self, told: Told) {

@@ -2,12 +2,15 @@
 
 use crate::blobs::fill_event;
 use crate::figures::{Figures, Timed};
+use crate::gate::{REFUSED_AUTH, TOO_FAST};
+use crate::inbox::Problem;
 use crate::news::{News, Told, without_data};
 use crate::webhook::Courier;
 use onceover_engine::Engine;
 use onceover_engine::effects::Effects;
 use onceover_engine::event::Event;
-use onceover_engine::notice::Notice;
+use onceover_engine::names::ConnId;
+use onceover_engine::notice::{Field, Notice};
 use onceover_engine::time::Timestamp;
 use onceover_store::Storage;
 use onceover_wire::request::Monitor;
@@ -57,6 +60,26 @@ impl Outward {
         }
     }
 
+    /// A client came or went.
+    pub(crate) fn client(&mut self, now: Timestamp, conn: ConnId, name: &'static str, watched: bool) {
+        if watched {
+            let fields = vec![client_id(conn), ("transport", "tcp".into())];
+            self.told.push(Told::Notice(Notice { at: now, name, fields }));
+        }
+    }
+
+    /// Something a client's author should know of.
+    pub(crate) fn problem(&mut self, now: Timestamp, conn: ConnId, problem: &Problem, watched: bool) {
+        let name = match problem.label {
+            REFUSED_AUTH => "auth:failed",
+            TOO_FAST => "ratelimit:hit",
+            _ => return,
+        };
+        if watched {
+            self.told.push(Told::Notice(Notice { at: now, name, fields: vec![client_id(conn)] }));
+        }
+    }
+
     /// The turn was committed.
     pub(crate) fn release(&mut self, now: Timestamp, engine: &Engine, storage: &dyn Storage, timed: &[Timed]) {
         if let Some(courier) = &mut self.courier {
@@ -82,4 +105,8 @@ impl Outward {
         }
         self.figures.engine_is_new();
     }
+}
+
+fn client_id(conn: ConnId) -> (&'static str, Field) {
+    ("clientId", conn.0.to_string().as_str().into())
 }

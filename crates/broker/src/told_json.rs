@@ -57,6 +57,10 @@ fn event_members(event: &Event) -> Value {
     match &event.kind {
         EventKind::Progress { progress, .. } => put("progress", json!(progress)),
         EventKind::Failed { error: Some(error), .. } => put("error", json!(error)),
+        EventKind::Stalled { detail: Some((stalls, is_dead)) } => {
+            put("stallCount", json!(stalls));
+            put("action", json!(if *is_dead { "move_to_dlq" } else { "retry" }));
+        }
         EventKind::Retried => put("prev", json!("failed")),
         EventKind::Waiting { prev } | EventKind::Removed { prev } => put("prev", json!(prev.as_str())),
         EventKind::WaitingChildren => put("prev", json!("active")),
@@ -68,14 +72,22 @@ fn event_members(event: &Event) -> Value {
 }
 
 fn notice_members(notice: &Notice) -> Value {
-    let value = |field: &Field| match field {
+    Value::Object(notice.fields.iter().map(|(name, field)| ((*name).to_owned(), value(field))).collect())
+}
+
+fn value(field: &Field) -> Value {
+    match field {
         Field::Text(text) => json!(&**text),
         Field::Number(number) if number.fract() == 0.0 && number.abs() < 9e15 => json!(*number as i64),
         Field::Number(number) => json!(number),
         Field::Flag(flag) => json!(flag),
         Field::Texts(texts) => texts.iter().map(|text| json!(&**text)).collect(),
-    };
-    Value::Object(notice.fields.iter().map(|(name, field)| ((*name).to_owned(), value(field))).collect())
+        Field::Settings(settings) => {
+            let member =
+                |(name, given): &(&str, Option<Field>)| ((*name).to_owned(), given.as_ref().map_or(Value::Null, value));
+            Value::Object(settings.iter().map(member).collect())
+        }
+    }
 }
 
 #[cfg(test)]

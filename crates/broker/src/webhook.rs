@@ -166,7 +166,7 @@ impl Courier {
             tokio::time::sleep(DROPPED_EVERY).await;
             let failures = backlog.dropped.swap(0, Ordering::Relaxed);
             tracing::warn!(webhook = %id, failures, "calls were given up: too many wait for this receiver");
-            report(&inbox, id, 0, failures, Some("too many calls wait for this receiver".to_owned()));
+            report(&inbox, id, None, 0, failures, Some("too many calls wait for this receiver".to_owned()));
         });
     }
 }
@@ -192,13 +192,13 @@ impl Call {
         let mut tried = 1;
         loop {
             let error = match self.caller.call(&self.hook.url, &signed).await {
-                Ok(()) => return report(&self.inbox, self.hook.id.clone(), 1, 0, None),
+                Ok(()) => return report(&self.inbox, self.hook.id.clone(), Some(self.kind), 1, 0, None),
                 Err(error) => error,
             };
             if tried >= self.settings.tries || backlog.closed.load(Ordering::Relaxed) {
                 // The URL may hold a secret of the receiver's, so the log names the webhook only.
                 tracing::warn!(webhook = %self.hook.id, %error, "a call was given up");
-                return report(&self.inbox, self.hook.id.clone(), 0, 1, Some(error));
+                return report(&self.inbox, self.hook.id.clone(), Some(self.kind), 0, 1, Some(error));
             }
             tried += 1;
             tokio::time::sleep(pause).await;
@@ -208,8 +208,15 @@ impl Call {
 }
 
 /// The core is told as of any command; when it has ended there is nobody to count.
-fn report(inbox: &Inbox, id: Arc<str>, successes: u64, failures: u64, error: Option<String>) {
-    let command = Box::new(Command::Webhook(Request::Called { id, successes, failures, error }));
+fn report(
+    inbox: &Inbox,
+    id: Arc<str>,
+    event: Option<WebhookEvent>,
+    successes: u64,
+    failures: u64,
+    error: Option<String>,
+) {
+    let command = Box::new(Command::Webhook(Request::Called { id, event, successes, failures, error }));
     let _ = inbox.send(Message::Act { command, answer: oneshot::channel().0 });
 }
 

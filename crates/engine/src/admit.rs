@@ -8,6 +8,7 @@ use crate::engine::Engine;
 use crate::event::{Event, EventKind};
 use crate::job::{Blob, Extra, Job, JobState};
 use crate::names::{JobId, JobKey, Origin};
+use crate::notice::tell_of_waiting;
 use crate::plan::{Action, Plan, blank, refused};
 use crate::rejection::Rejection;
 use crate::reply::{Added, Reply};
@@ -149,6 +150,7 @@ impl Engine {
         let key = self.insert_job(now, add, None);
         self.register_key(key, now);
         let id = self.announce(now, key, decision, effects);
+        tell_of_waiting(now, self.known(key), effects);
         self.take_place(key, now);
         Added { id, duplicate: None, replaced: replaced_id }
     }
@@ -284,6 +286,10 @@ impl Engine {
             _ => add.dedup_key.clone(),
         };
         let queue = home.unwrap_or_else(|| add.spec.queue.clone());
+        if effects.watched && strategy != "jobId" {
+            let fields = [("queue", (&queue).into()), ("jobId", (&id).into()), ("strategy", strategy.into())];
+            effects.tell(now, "job:deduplicated", fields);
+        }
         let kind = EventKind::Duplicated { key, strategy };
         effects.outputs.push(Output::Event(Event { queue, job: Some(id.clone()), at: now, kind }));
         Added { id, duplicate: Some(strategy), replaced: None }

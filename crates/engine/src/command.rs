@@ -8,6 +8,7 @@ pub use crate::state::{CleanState, ListState, StateName};
 pub use crate::work::{Ack, Claim, Fail, Pull, Renewal, WorkerInfo};
 
 use crate::names::{JobId, JobKey};
+use crate::notice::Field;
 use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
 
@@ -22,6 +23,18 @@ pub struct StallPatch {
     pub max_stalls: Option<u32>,
     /// Time after the start in which nothing is checked.
     pub grace_period: Option<Millis>,
+}
+
+impl StallPatch {
+    /// What is given, in the names of SetStallConfig.
+    pub(crate) fn given(&self) -> Vec<(&'static str, Option<Field>)> {
+        let mut given = Vec::new();
+        given.extend(self.enabled.map(|value| ("enabled", Some(value.into()))));
+        given.extend(self.stall_interval.map(|value| ("stallInterval", Some(value.into()))));
+        given.extend(self.max_stalls.map(|value| ("maxStalls", Some(u64::from(value).into()))));
+        given.extend(self.grace_period.map(|value| ("gracePeriod", Some(value.into()))));
+        given
+    }
 }
 
 /// Another window for a key that is what was on screen.

@@ -8,6 +8,7 @@ use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::job::{AutoRetries, FailureReason, Job, JobState};
 use crate::names::{JobId, JobKey, QueueId};
+use crate::notice::Field;
 use crate::queue::default_settings;
 use crate::reply::{DlqStats, Reply};
 use crate::time::{Millis, Timestamp};
@@ -129,6 +130,17 @@ pub struct DlqPatch {
 }
 
 impl DlqPatch {
+    /// What is given, in the names of SetDlqConfig.
+    pub(crate) fn given(&self) -> Vec<(&'static str, Option<Field>)> {
+        let mut given = Vec::new();
+        given.extend(self.auto_retry.map(|value| ("autoRetry", Some(value.into()))));
+        given.extend(self.auto_retry_interval.map(|value| ("autoRetryInterval", Some(value.into()))));
+        given.extend(self.max_auto_retries.map(|value| ("maxAutoRetries", Some(u64::from(value).into()))));
+        given.extend(self.max_age.map(|value| ("maxAge", value.map(Field::from))));
+        given.extend(self.max_entries.map(|value| ("maxEntries", Some(u64::from(value).into()))));
+        given
+    }
+
     fn apply(self, to: DlqConfig) -> DlqConfig {
         DlqConfig {
             auto_retry: self.auto_retry.unwrap_or(to.auto_retry),

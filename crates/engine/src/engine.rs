@@ -108,6 +108,8 @@ pub struct Engine {
     /// Queues in which something became ready, to be looked at before the step ends.
     pub(crate) woken: Vec<QueueId>,
     pub(crate) deliveries: u64,
+    /// Completed jobs that had to make room since the last sweep.
+    pub(crate) made_room: u64,
     /// Whether the first tick has started the sweeps.
     sweeps: bool,
     /// The next generation or entry.
@@ -144,6 +146,7 @@ impl Engine {
             totals: Totals::default(),
             woken: Vec::new(),
             deliveries: 0,
+            made_room: 0,
             sweeps: false,
             next: 1,
             reserved: 1,
@@ -184,6 +187,7 @@ impl Engine {
         let parks = matches!(command, Command::Pull(_) | Command::WaitJob { .. });
         let told = Engine::to_be_told(&command, effects);
         let reply = self.dispatch(now, origin, command, effects);
+        self.tell_of_new_queues(now, effects);
         match reply {
             Ok(Some(reply)) => {
                 if let Some(command) = told {
@@ -198,14 +202,14 @@ impl Engine {
     }
 
     /// A connection will ask and be told nothing more: its parked requests are dropped, its workers are no longer listed.
-    pub fn hang_up(&mut self, conn: ConnId) {
+    pub fn hang_up(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
         self.drop_parked_of(conn);
-        self.workers.disconnect(conn);
+        self.workers.disconnect(now, conn, effects);
     }
 
     /// A connection has ended: besides `hang_up`, its jobs are released by delivery (protocol-core.md 2.5).
     pub fn disconnect(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
-        self.hang_up(conn);
+        self.hang_up(now, conn, effects);
         self.release_taken_by(conn, now, effects);
         self.settle(now, effects);
     }
@@ -281,7 +285,7 @@ impl Engine {
             }
             let Some((at, timer)) = self.timers.pop_due(now) else { break };
             match timer {
-                Timer::JobExpiry(job) => self.job_expired(job, at, now),
+                Timer::JobExpiry(job) => self.job_expired(job, at, now, effects),
                 Timer::JobTimeout(job) => self.job_timed_out(job, at, now, effects),
                 Timer::RateEnd(queue) => self.rate_ended(queue, at),
                 Timer::GroupEnd(queue) => self.group_ended(queue, at, now),
@@ -302,6 +306,7 @@ impl Engine {
         while let Some(queue) = self.woken.pop() {
             self.serve_parked(queue, now, effects);
         }
+        self.tell_of_queues(now, effects);
     }
 
     pub(crate) fn emit(

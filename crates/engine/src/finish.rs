@@ -128,6 +128,11 @@ impl Engine {
             timed_out.push(token);
         }
         let remove = job.spec.remove_on_fail;
+        if let Some(timeout) = job.spec.rare.as_ref().and_then(|rare| rare.timeout) {
+            let queue = &job.spec.queue;
+            let fields = [("jobId", (&job.id).into()), ("queue", queue.into()), ("timeout", timeout.into())];
+            effects.tell(now, "job:timeout", fields);
+        }
         let error = Some("Job timeout exceeded".to_owned());
         self.attempt_failed(key, now, error, FailureReason::Timeout, false, remove, effects);
     }
@@ -225,6 +230,11 @@ impl Engine {
         self.tell_parent(key, error);
         if remove && !self.leaves_later(key) {
             self.remove_job(key, None, now);
+        } else if effects.watched {
+            let job = self.known(key);
+            let fields =
+                [("queue", (&job.spec.queue).into()), ("jobId", (&job.id).into()), ("reason", reason.as_str().into())];
+            effects.tell(now, "dlq:added", fields);
         }
         self.evict_dead(queue, now);
     }
@@ -267,6 +277,7 @@ impl Engine {
         while self.completed.len() > self.config.completed_max {
             let oldest = self.completed.first().expect("more than the bound are there").1;
             self.remove_job(oldest, None, now);
+            self.made_room += 1;
         }
     }
 

@@ -1,14 +1,14 @@
 //! PUSHF: a whole tree in one step, all of its jobs or none (protocol-admin.md 7.2).
 
 use crate::admit::Source;
-use crate::command::{Add, StateName};
+use crate::command::Add;
 use crate::dedup::DecisionCode;
 use crate::effects::{AddRecord, Effects};
 use crate::engine::Engine;
 use crate::flow::{Planned, Refusal};
 use crate::names::{JobId, Origin};
 use crate::new_job::RareOptions;
-use crate::notice::Field;
+use crate::notice::tell_of_waiting;
 use crate::plan::blank;
 use crate::rejection::Rejection;
 use crate::reply::JobRecord;
@@ -116,15 +116,7 @@ impl Engine {
         let queues: BTreeSet<&str> = records.iter().map(|record| &*record.job.spec.queue).collect();
         let (jobs, queues) = (records.len() as u64, queues.len() as u64);
         effects.tell(now, "flow:pushed", [("jobs", jobs.into()), ("queues", queues.into())]);
-        for JobRecord { job, .. } in records.iter().filter(|record| record.state == StateName::WaitingChildren) {
-            let depends_on = job.depends_on().iter().map(|id| id.to_string().into()).collect();
-            let fields = [
-                ("jobId", (&job.id).into()),
-                ("queue", (&job.spec.queue).into()),
-                ("dependsOn", Field::Texts(depends_on)),
-            ];
-            effects.tell(now, "job:waiting-children", fields);
-        }
+        records.iter().for_each(|record| tell_of_waiting(now, &record.job, effects));
     }
 
     /// What stands against the flow, and at which of its jobs. Changes nothing.

@@ -45,6 +45,8 @@ pub const SWEEP_EVERY: Millis = Millis(5_000);
 pub const BACKOFF_MAX: Millis = Millis(3_600_000);
 /// A worker that was silent this long is listed as stale (protocol-admin.md 9).
 pub const WORKER_STALE_AFTER: Millis = Millis(30_000);
+/// A worker that has had no slot free for this long is told of (protocol-admin.md 13.6).
+pub const WORKER_OVERLOADED_AFTER: Millis = Millis(30_000);
 /// A worker that was silent this long is no longer listed (protocol-admin.md 9: three times its 30 s).
 pub const WORKER_SILENT_MAX: Millis = Millis(90_000);
 /// Timed-out deliveries per job whose late answers are still recognised.

@@ -111,7 +111,8 @@ impl Engine {
                 self.check_stall(key, now, effects);
             }
         }
-        self.workers.drop_silent(now);
+        self.workers.review(now, effects);
+        self.tell_of_room(now, effects);
         self.queues.iter_mut().for_each(|queue| queue.forget_unused_views(now));
         self.forget_idle_queues();
     }
@@ -130,6 +131,12 @@ impl Engine {
         job.stall_count += 1;
         job.last_heartbeat = now;
         let stalls = job.stall_count;
+        if effects.watched {
+            let renewals = lock.as_ref().map_or(0, |lock| u64::from(lock.renewals));
+            let fields =
+                [("jobId", (&job.id).into()), ("queue", (&job.spec.queue).into()), ("renewalCount", renewals.into())];
+            effects.tell(now, "job:lock-expired", fields);
+        }
         let out_of_attempts = job.attempts >= job.spec.max_attempts;
         if out_of_attempts || stalls >= max_stalls {
             let (reason, text) = match out_of_attempts {

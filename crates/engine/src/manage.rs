@@ -66,10 +66,7 @@ impl Engine {
         }
         self.forget_rate(id);
         self.forget_groups(id);
-        let queue = self.queues.get_mut(id);
-        queue.registered = false;
-        queue.settings = crate::queue::default_settings();
-        queue.totals = crate::reply::Totals::default();
+        self.queues.reset(id);
         self.dirty.queue(name);
         Reply::Ok
     }

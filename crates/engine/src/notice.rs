@@ -6,6 +6,7 @@
 use crate::command::{CleanState, Command, dead};
 use crate::effects::Effects;
 use crate::engine::Engine;
+use crate::job::{Job, JobState};
 use crate::names::JobId;
 use crate::reply::Reply;
 use crate::time::{Millis, Timestamp};
@@ -33,6 +34,8 @@ pub enum Field {
     Flag(bool),
     /// Several texts.
     Texts(Vec<Arc<str>>),
+    /// Settings, by name; only what was given.
+    Settings(Vec<(&'static str, Option<Field>)>),
 }
 
 impl From<&str> for Field {
@@ -99,6 +102,40 @@ impl Engine {
         );
         (effects.watched && !by_events).then(|| Box::new(command.clone()))
     }
+
+    /// Tells of queues that are listed since a moment ago.
+    pub(crate) fn tell_of_new_queues(&mut self, now: Timestamp, effects: &mut Effects) {
+        for queue in self.queues.news().created.drain(..) {
+            effects.tell(now, "queue:created", [("queue", (&queue).into())]);
+        }
+    }
+
+    /// Tells of queues that came and went.
+    pub(crate) fn tell_of_queues(&mut self, now: Timestamp, effects: &mut Effects) {
+        self.tell_of_new_queues(now, effects);
+        for queue in self.queues.news().removed.drain(..) {
+            effects.tell(now, "queue:removed", [("queue", (&queue).into())]);
+        }
+    }
+
+    /// Tells how many completed jobs had to make room.
+    pub(crate) fn tell_of_room(&mut self, now: Timestamp, effects: &mut Effects) {
+        match std::mem::take(&mut self.made_room) {
+            0 => {}
+            count => effects.tell(now, "cleanup:completed-removed", [("count", count.into())]),
+        }
+    }
+}
+
+/// Tells of a new job that waits for others.
+pub(crate) fn tell_of_waiting(at: Timestamp, job: &Job, effects: &mut Effects) {
+    if job.state != JobState::Blocked || !effects.watched {
+        return;
+    }
+    let depends_on = job.depends_on().iter().map(|id| id.to_string().into()).collect();
+    let fields =
+        [("jobId", (&job.id).into()), ("queue", (&job.spec.queue).into()), ("dependsOn", Field::Texts(depends_on))];
+    effects.tell(at, "job:waiting-children", fields);
 }
 
 /// Tells that `command` was carried out and answered with `reply`.
@@ -184,8 +221,9 @@ fn tell_of_queue(at: Timestamp, command: &Command, count: u64, effects: &mut Eff
             effects.tell(at, "queue:cleaned", fields);
         }
         Command::Dead(request) => tell_of_dead_letters(at, request, count, effects),
-        Command::SetStallConfig { queue, .. } => {
-            effects.tell(at, "config:stall-changed", [("queue", queue.into())]);
+        Command::SetStallConfig { queue, patch } => {
+            let config = ("config", Field::Settings(patch.given()));
+            effects.tell(at, "config:stall-changed", [("queue", queue.into()), config]);
         }
         Command::Limit(request) => crate::limit::tell_of(at, request, effects),
         // What is asked, or done by the window alone, is told to nobody.
@@ -205,8 +243,9 @@ fn tell_of_dead_letters(at: Timestamp, request: &dead::Request, count: u64, effe
         dead::Request::Purge { queue } => {
             effects.tell(at, "dlq:purged", [("queue", queue.into()), ("count", count.into())]);
         }
-        dead::Request::Configure { queue, .. } => {
-            effects.tell(at, "config:dlq-changed", [("queue", queue.into())]);
+        dead::Request::Configure { queue, patch } => {
+            let config = ("config", Field::Settings(patch.given()));
+            effects.tell(at, "config:dlq-changed", [("queue", queue.into()), config]);
         }
         dead::Request::List { .. }
         | dead::Request::Stats { .. }

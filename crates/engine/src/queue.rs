@@ -262,11 +262,26 @@ pub(crate) struct Queues {
     next: u32,
     /// The last place given out.
     last_place: u64,
+    /// Queues that were listed, or are not any more, since somebody was told.
+    news: QueueNews,
+}
+
+/// What became of the list of queues.
+#[derive(Debug, Default)]
+pub(crate) struct QueueNews {
+    pub(crate) created: Vec<Arc<str>>,
+    pub(crate) removed: Vec<Arc<str>>,
 }
 
 impl Queues {
     pub(crate) fn new(keyed: &Keyed) -> Queues {
-        Queues { by_id: BTreeMap::new(), by_name: HashMap::with_hasher(keyed.clone()), next: 0, last_place: 0 }
+        Queues {
+            by_id: BTreeMap::new(),
+            by_name: HashMap::with_hasher(keyed.clone()),
+            next: 0,
+            last_place: 0,
+            news: QueueNews::default(),
+        }
     }
 
     /// Lists a queue behind all others, unless it is listed. Answers whether that changed anything.
@@ -278,8 +293,26 @@ impl Queues {
         }
         queue.registered = true;
         queue.settings.place = place;
+        let name = Arc::clone(&queue.name);
         self.last_place = place;
+        self.news.created.push(name);
         true
+    }
+
+    /// Takes a queue from the list, with all that was set on it.
+    pub(crate) fn reset(&mut self, id: QueueId) {
+        let queue = self.get_mut(id);
+        queue.settings = default_settings();
+        queue.totals = Totals::default();
+        if std::mem::take(&mut queue.registered) {
+            let name = Arc::clone(&queue.name);
+            self.news.removed.push(name);
+        }
+    }
+
+    /// What there is to tell, told once.
+    pub(crate) fn news(&mut self) -> &mut QueueNews {
+        &mut self.news
     }
 
     /// A queue as it was stored.
@@ -335,5 +368,8 @@ impl Queues {
     pub(crate) fn forget(&mut self, id: QueueId) {
         let queue = self.by_id.remove(&id).expect("a queue id in use names a queue");
         self.by_name.remove(&queue.name);
+        if queue.registered {
+            self.news.removed.push(queue.name);
+        }
     }
 }

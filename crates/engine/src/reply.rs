@@ -64,6 +64,8 @@ pub struct WorkerRecord {
     pub processed: u64,
     /// By its own account.
     pub failed: u64,
+    /// Since when it has run as many jobs as it can, or when that was last told of.
+    pub full_since: Option<Timestamp>,
     /// The connection it belongs to; 0 = none.
     pub conn: u64,
 }

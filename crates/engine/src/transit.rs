@@ -3,6 +3,7 @@
 
 use crate::command::StateName;
 use crate::dedup::FreedBy;
+use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::job::{Job, JobState, TimelineEntry};
 use crate::keys::OwnerEnd;
@@ -119,8 +120,15 @@ impl Engine {
     }
 
     /// A queued job was not taken in time: it is dropped and its key is free (dedup.md 4).
-    pub(crate) fn job_expired(&mut self, key: JobKey, at: Timestamp, now: Timestamp) {
+    pub(crate) fn job_expired(&mut self, key: JobKey, at: Timestamp, now: Timestamp, effects: &mut Effects) {
         self.timers.set(at, Timer::JobExpiry(key));
+        let job = self.known(key);
+        if let Some(ttl) = job.spec.rare.as_ref().and_then(|rare| rare.ttl) {
+            let (queue, age) = (&job.spec.queue, now.since(job.created_at));
+            let fields =
+                [("queue", queue.into()), ("jobId", (&job.id).into()), ("ttl", ttl.into()), ("age", age.into())];
+            effects.tell(now, "job:expired", fields);
+        }
         self.tell_parent(key, Some("Job expired before it was taken".to_owned()));
         self.remove_job(key, Some(FreedBy::JobExpired), now);
     }

@@ -115,6 +115,11 @@ impl Engine {
         &self.queues.get(queue).name
     }
 
+    /// Whether a queue of that name is listed.
+    pub fn lists_queue(&self, name: &str) -> bool {
+        self.queues.find(name).is_some_and(|queue| queue.registered)
+    }
+
     /// All listed queues, in order of registration.
     pub fn queues(&self) -> Vec<QueueView> {
         let listed = self.queues.registered().into_iter();

@@ -6,6 +6,7 @@
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::event::EventKind;
+use crate::notice::Field;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::time::Timestamp;
@@ -166,6 +167,8 @@ pub enum Request {
     Called {
         /// Which.
         id: Arc<str>,
+        /// For what; none = for several things.
+        event: Option<WebhookEvent>,
         /// Calls that were taken.
         successes: u64,
         /// Calls that were given up.
@@ -270,11 +273,16 @@ impl Engine {
                 self.webhooks.revision += 1;
                 self.dirty.webhook(&id);
                 let name = if enabled { "webhook:enabled" } else { "webhook:disabled" };
-                effects.tell(now, name, [("id", (&id).into())]);
+                effects.tell(now, name, [("webhookId", (&id).into())]);
                 Ok(Reply::Ok)
             }
-            Request::Called { id, successes, failures, error } => {
-                self.webhook_called(now, &id, successes, failures, error.as_deref(), effects);
+            Request::Called { id, event, successes, failures, error } => {
+                let Some(webhook) = self.webhooks.by_id.get_mut(&id) else { return Ok(Reply::Ok) };
+                webhook.last_triggered = Some(now);
+                webhook.successes += successes;
+                webhook.failures += failures;
+                self.dirty.webhook(&id);
+                tell_of_call(now, webhook, event, error.filter(|_| failures > 0), effects);
                 Ok(Reply::Ok)
             }
         }
@@ -300,32 +308,27 @@ impl Engine {
             enabled: true,
         };
         self.dirty.webhook(&webhook.id);
-        effects.tell(now, "webhook:added", [("id", (&webhook.id).into()), ("url", (&webhook.url).into())]);
+        let events = Field::Texts(webhook.events.iter().map(|event| event.as_str().into()).collect());
+        let id = ("id", (&webhook.id).into());
+        effects.tell(now, "webhook:added", [id, ("url", (&webhook.url).into()), ("events", events)]);
         self.webhooks.insert(webhook.clone());
         Ok(Reply::Webhook(Answer::Added(Box::new(webhook))))
     }
+}
 
-    fn webhook_called(
-        &mut self,
-        now: Timestamp,
-        id: &Arc<str>,
-        successes: u64,
-        failures: u64,
-        error: Option<&str>,
-        effects: &mut Effects,
-    ) {
-        let Some(webhook) = self.webhooks.by_id.get_mut(id) else { return };
-        webhook.last_triggered = Some(now);
-        webhook.successes += successes;
-        webhook.failures += failures;
-        self.dirty.webhook(id);
-        let url = &webhook.url;
-        if failures == 0 {
-            effects.tell(now, "webhook:fired", [("webhookId", id.into()), ("url", url.into())]);
-        } else {
-            let error = error.unwrap_or("unknown").into();
-            effects.tell(now, "webhook:failed", [("webhookId", id.into()), ("url", url.into()), ("error", error)]);
-        }
+fn tell_of_call(
+    at: Timestamp,
+    webhook: &Webhook,
+    event: Option<WebhookEvent>,
+    error: Option<String>,
+    effects: &mut Effects,
+) {
+    let event = event.map_or("several", WebhookEvent::as_str);
+    let [id, url, event] =
+        [("webhookId", (&webhook.id).into()), ("url", (&webhook.url).into()), ("event", event.into())];
+    match error {
+        None => effects.tell(at, "webhook:fired", [id, url, event]),
+        Some(error) => effects.tell(at, "webhook:failed", [id, url, event, ("error", error.as_str().into())]),
     }
 }
 

@@ -80,7 +80,8 @@ fn what_is_wanted() {
 fn calls_are_counted_and_a_restart_keeps_everything() {
     let mut engine = engine(false);
     let (first, second) = (add(&mut engine), add(&mut engine));
-    let called = |id: &Arc<str>, failures| Request::Called { id: id.clone(), successes: 2, failures, error: None };
+    let called =
+        |id: &Arc<str>, failures| Request::Called { id: id.clone(), event: None, successes: 2, failures, error: None };
     ask(&mut engine, called(&first.id, 1)).unwrap();
     ask(&mut engine, called(&"gone".into(), 1)).unwrap();
     ask(&mut engine, Request::SetEnabled { id: second.id.clone(), enabled: false }).unwrap();

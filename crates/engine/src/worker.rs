@@ -1,13 +1,15 @@
 //! Registered workers: memory only, by their own account (protocol-admin.md 9).
 
 use crate::command::WorkerInfo;
+use crate::effects::Effects;
 use crate::engine::Engine;
-use crate::limits::WORKER_SILENT_MAX;
+use crate::limits::{WORKER_OVERLOADED_AFTER, WORKER_SILENT_MAX};
 use crate::names::{ConnId, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Reply, WorkerRecord};
 use crate::time::{Millis, Timestamp};
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// The workers, by id.
 #[derive(Debug, Default)]
@@ -39,6 +41,8 @@ impl Workers {
         let worker = self.by_id.get_mut(id).ok_or(Rejection::WorkerNotFound)?;
         worker.last_seen = now;
         worker.active_jobs = active.unwrap_or(worker.active_jobs);
+        let is_full = worker.active_jobs > 0 && worker.active_jobs >= u64::from(worker.concurrency);
+        worker.full_since = is_full.then(|| worker.full_since.unwrap_or(now));
         let processed = processed.unwrap_or(worker.processed);
         let failed = failed.unwrap_or(worker.failed);
         self.processed = self.processed.saturating_add(grown(worker.processed, processed));
@@ -57,8 +61,12 @@ impl Workers {
     }
 
     /// A registration belongs to its connection and ends with it.
-    pub(crate) fn disconnect(&mut self, conn: ConnId) {
-        self.by_id.retain(|_, worker| worker.conn != conn.0);
+    pub(crate) fn disconnect(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
+        let client: Arc<str> = conn.0.to_string().into();
+        for (id, worker) in self.by_id.extract_if(.., |_, worker| worker.conn == conn.0) {
+            let [id, name] = [("workerId", id.as_str().into()), ("name", worker.name.as_str().into())];
+            effects.tell(now, "worker:disconnected", [id, name, ("clientId", (&client).into())]);
+        }
     }
 
     /// The clock went ahead without the time having passed.
@@ -66,8 +74,20 @@ impl Workers {
         self.by_id.values_mut().for_each(|worker| worker.last_seen = worker.last_seen.plus(by));
     }
 
-    pub(crate) fn drop_silent(&mut self, now: Timestamp) {
-        self.by_id.retain(|_, worker| now.since(worker.last_seen) <= WORKER_SILENT_MAX);
+    /// Drops those that were silent for too long, and tells of those that have had no slot free for long.
+    pub(crate) fn review(&mut self, now: Timestamp, effects: &mut Effects) {
+        for (id, _) in self.by_id.extract_if(.., |_, worker| now.since(worker.last_seen) > WORKER_SILENT_MAX) {
+            effects.tell(now, "worker:removed-stale", [("workerId", id.as_str().into())]);
+        }
+        for (id, worker) in &mut self.by_id {
+            if worker.full_since.is_some_and(|since| now.since(since) >= WORKER_OVERLOADED_AFTER) {
+                // Told once a period.
+                worker.full_since = Some(now);
+                let (active, slots) = (worker.active_jobs.into(), u64::from(worker.concurrency).into());
+                let fields = [("workerId", id.as_str().into()), ("activeJobs", active), ("concurrency", slots)];
+                effects.tell(now, "worker:overloaded", fields);
+            }
+        }
     }
 }
 
@@ -91,6 +111,7 @@ impl Engine {
             active_jobs: 0,
             processed: 0,
             failed: 0,
+            full_since: None,
             conn,
         });
         worker.queues = info.queues;

@@ -139,6 +139,7 @@ async fn at_the_door(State(rest): State<Arc<Rest>>, request: Request, next: Next
     } else if request.method() == Method::OPTIONS {
         preflight()
     } else if !open && !rest.lets_in(headers) {
+        rest.broker.news().auth_failed_over_http();
         answer(StatusCode::UNAUTHORIZED, &Answer::error("Unauthorized"))
     } else if rest.read_only && request.method() != Method::GET && request.method() != Method::HEAD {
         answer(StatusCode::FORBIDDEN, &Answer::error("This broker's HTTP interface is read-only"))

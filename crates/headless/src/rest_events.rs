@@ -15,12 +15,12 @@ use onceover_broker::told_json::{Item, item};
 use onceover_broker::{BrokerHandle, monitor};
 use onceover_inspect::call::Answer;
 use serde_json::{Value, json};
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::convert::Infallible;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::broadcast::{self, error::RecvError};
-use tokio::time::{Instant, MissedTickBehavior, interval_at};
+use tokio::time::{Instant, MissedTickBehavior, interval_at, sleep_until};
 
 /// Streams at the same time.
 const STREAMS_MAX: usize = 1_000;
@@ -32,8 +32,12 @@ const BEHIND_MAX: usize = 2_000;
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(30);
 /// After which clients connect again.
 const RETRY_AFTER: Duration = Duration::from_secs(3);
-/// Between two counts of the queues in which something happened.
-const COUNTS_EVERY: Duration = Duration::from_millis(100);
+/// After which the counts of a queue in which something happened are told; what happens meanwhile is in them.
+const COUNTS_AFTER: Duration = Duration::from_millis(10);
+/// After which a queue in which nothing happens is told of, once.
+const IDLE_AFTER: Duration = Duration::from_secs(30);
+/// Between two looks at who listens, and for idle queues.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 /// Snapshots between two reports of health, and of the storage.
 const HEALTH_EVERY: u64 = 2;
@@ -88,24 +92,35 @@ impl Hub {
             ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
             ticks
         };
-        let (mut counts, mut snapshots) = (every(COUNTS_EVERY), every(SNAPSHOT_EVERY));
-        let (mut touched, mut nth) = (BTreeSet::new(), 0);
+        let (mut looks, mut snapshots) = (every(LOOK_EVERY), every(SNAPSHOT_EVERY));
+        let (mut touched, mut counts_at, mut nth) = (BTreeSet::new(), Instant::now(), 0);
+        // The last event of each queue, for as long as it is not told to be idle.
+        let mut busy = BTreeMap::new();
         loop {
             tokio::select! {
                 told = news.recv() => match told {
                     Ok(told) => {
                         let item = item(&told);
-                        touched.extend(item.job_queue.clone());
+                        if let Some(queue) = &item.job_queue {
+                            busy.insert(Arc::clone(queue), Instant::now());
+                            if touched.is_empty() {
+                                counts_at = Instant::now() + COUNTS_AFTER;
+                            }
+                            touched.insert(Arc::clone(queue));
+                        }
                         self.tell(item);
                     }
                     Err(RecvError::Lagged(missed)) => tracing::warn!(missed, "event streams miss events"),
                     Err(RecvError::Closed) => return,
                 },
-                _ = counts.tick() => {
+                () = sleep_until(counts_at), if !touched.is_empty() => {
+                    self.tell_counts(std::mem::take(&mut touched)).await;
+                }
+                _ = looks.tick() => {
                     if self.is_over() {
                         return;
                     }
-                    self.tell_counts(std::mem::take(&mut touched)).await;
+                    self.tell_idle(&mut busy).await;
                 }
                 _ = snapshots.tick() => {
                     nth += 1;
@@ -142,10 +157,23 @@ impl Hub {
         self.tell(Item { name, job_queue: None, members });
     }
 
-    async fn tell_counts(&self, touched: BTreeSet<Arc<str>>) {
-        if touched.is_empty() {
+    /// Tells of queues in which nothing has happened for long, unless they are gone.
+    async fn tell_idle(&self, busy: &mut BTreeMap<Arc<str>, Instant>) {
+        let idle: Vec<Arc<str>> =
+            busy.extract_if(.., |_, last| last.elapsed() >= IDLE_AFTER).map(|(queue, _)| queue).collect();
+        if idle.is_empty() {
             return;
         }
+        let there = self
+            .broker
+            .view(move |core| idle.into_iter().filter(|queue| core.engine.lists_queue(queue)).collect::<Vec<_>>());
+        // When the broker has ended there is nothing to tell.
+        for queue in there.await.unwrap_or_default() {
+            self.tell_all("queue:idle", json!({ "queue": &*queue, "idleSeconds": IDLE_AFTER.as_secs() }));
+        }
+    }
+
+    async fn tell_counts(&self, touched: BTreeSet<Arc<str>>) {
         let counts = self.broker.view(move |core| {
             let of = |queue: Arc<str>| {
                 let mut counts = monitor::queue_counts(&core.engine.counts(Some(&queue)));

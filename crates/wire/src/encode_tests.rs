@@ -191,6 +191,7 @@ fn workers_and_configuration() {
         active_jobs: 1,
         processed: 2,
         failed: 3,
+        full_since: None,
         conn: 1,
     };
     let fields = json!({"name": "n", "queues": ["q"], "concurrency": 4, "hostname": "h", "pid": 7, "status": "active",
