@@ -13,7 +13,7 @@ use onceover_engine::EngineConfig;
 use onceover_engine::names::ConnId;
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_store::{SqliteStore, Storage};
-use onceover_wire::decode::decode;
+use onceover_wire::decode::Decoder;
 use onceover_wire::encode::{EncodeCtx, encode_reply};
 use onceover_wire::frame::{FrameDecoder, NextFrame};
 use onceover_wire::request::{ReqId, Request};
@@ -25,6 +25,7 @@ use std::time::Instant;
 /// A core with one client.
 pub struct Turns {
     core: Core<Box<dyn Storage>>,
+    decoder: Decoder,
     outbox: Outbox,
     end: LineEnd,
     now: Timestamp,
@@ -50,7 +51,7 @@ impl Turns {
         let mut outbox = Outbox::default();
         let client = Arc::new(Client::new(CONN, peer));
         core.turn(now, &mut vec![Message::Connected { client, line }], &mut outbox)?;
-        Ok(Turns { core, outbox, end, now, ids: Vec::new(), answered: 0 })
+        Ok(Turns { core, decoder: Decoder::default(), outbox, end, now, ids: Vec::new(), answered: 0 })
     }
 
     /// One turn: whole request frames in, answer frames out.
@@ -72,7 +73,7 @@ impl Turns {
         let (mut decoder, mut frames) = (FrameDecoder::new(), Vec::new());
         decoder.feed(requests);
         while let NextFrame::Payload(payload) = decoder.next_frame() {
-            let decoded = decode(payload);
+            let decoded = self.decoder.decode(payload, usize::MAX).context("a batch that is put off")?;
             let Request::Engine(command) = decoded.result.map_err(|error| anyhow::anyhow!(error.text))? else {
                 anyhow::bail!("a request that is not the engine's");
             };

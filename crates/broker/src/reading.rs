@@ -16,7 +16,7 @@ use crate::outbox::Fill;
 use crate::unfinished::Share;
 use crate::weight;
 use bytes::{BufMut, BytesMut};
-use onceover_wire::decode::{decode, decode_within};
+use onceover_wire::decode::{Decoder, decode};
 use onceover_wire::frame::{FRAME_HEADER_BYTES, FrameDecoder, NextFrame};
 use onceover_wire::request::Decoded;
 use std::sync::Arc;
@@ -46,7 +46,7 @@ pub async fn read_loop(
 ) -> ReadEnd {
     let mut decoder = FrameDecoder::new();
     let gate = Gate::new(Arc::clone(&session.access), Arc::clone(&session.client), session.settings.rate_limit);
-    let mut forward = Forward { gate, session, asked };
+    let mut forward = Forward { gate, session, asked, requests: Decoder::default() };
     let mut share = Share::new(Arc::clone(session.inbox.unfinished()), Arc::clone(fill));
     let mut read_on = 0;
     loop {
@@ -88,6 +88,7 @@ struct Forward<'a> {
     gate: Gate,
     session: &'a Session,
     asked: &'a Asked,
+    requests: Decoder,
 }
 
 /// Frames that go to the core as one message, and what comes behind them.
@@ -162,7 +163,7 @@ impl Forward<'_> {
                         // For all of this read at once: to take permits bit by bit could leave everybody waiting.
                         *room = Some(self.session.inbox.room_for(buffered).await);
                     }
-                    let Some(decoded) = decode_within(payload, SHORT_BATCH_JOBS_MAX) else {
+                    let Some(decoded) = self.requests.decode(payload, SHORT_BATCH_JOBS_MAX) else {
                         break Then::Long(BytesMut::from(payload));
                     };
                     let its_bytes = weight_of(&decoded, payload.len());

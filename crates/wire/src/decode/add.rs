@@ -3,7 +3,7 @@
 //! Checks follow the order in which bunqueue makes them, so that of several mistakes the same one is named. A batch is
 //! checked as a whole before the engine sees any of it; a mistake in it is named as `jobs[i]: …`.
 
-use super::fields::{Bounds, Fields, utf8};
+use super::fields::{Bounds, Fields, Places, utf8};
 use super::names::{self, DAY, GROUP_PRIORITY, PRIORITY, YEAR};
 use super::{Hints, Result, engine, repeat};
 use crate::canonical::canonical_hash;
@@ -13,13 +13,35 @@ use crate::msgpack::{Raw, Value};
 use crate::request::{DecodeError, RefusedAdd, Request};
 use onceover_engine::command::{Add, Backoff, Command, DedupRequest, Group, NewJob, Payload, RareOptions};
 use onceover_engine::names::JobId;
+use onceover_engine::time::Millis;
 use std::sync::Arc;
 
 /// The MessagePack form of nil.
 const NIL: &[u8] = &[0xc0];
 
+/// Fields that have nothing to do with [`RareOptions`].
+const PLAIN: Places = Places::of(&[
+    "cmd",
+    "reqId",
+    "queue",
+    "name",
+    "data",
+    "jobId",
+    "customId",
+    "uniqueKey",
+    "dedup",
+    "priority",
+    "delay",
+    "maxAttempts",
+    "backoff",
+    "lifo",
+    "removeOnComplete",
+    "removeOnFail",
+    "durable",
+]);
+
 pub fn push(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
-    let add = names::queue(fields).and_then(|queue| add(fields, &queue, "jobId", hints));
+    let add = names::queue_text(fields).and_then(|queue| add(fields, queue, "jobId", hints));
     match add {
         Ok(add) => engine(Command::Push { add, replay_of: None }),
         Err(error) => Err(with_add(error, fields, fields, "jobId")),
@@ -27,7 +49,7 @@ pub fn push(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
 }
 
 pub fn push_bulk(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
-    let queue = names::queue(fields).map_err(|error| with_add(error, fields, fields, "customId"))?;
+    let queue = names::queue_text(fields).map_err(|error| with_add(error, fields, fields, "customId"))?;
     let jobs = fields.required_list("jobs")?;
     if jobs.len() > hints.batch_max {
         hints.put_off = true;
@@ -40,7 +62,7 @@ pub fn push_bulk(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
             return Err(prefixed(DecodeError::invalid("job must be an object")));
         };
         let job = Fields::new(map, "")?;
-        match add(&job, &queue, "customId", hints) {
+        match add(&job, queue, "customId", hints) {
             Ok(add) => adds.push(add),
             Err(error) => return Err(with_add(prefixed(error), fields, &job, "customId")),
         }
@@ -60,7 +82,7 @@ pub fn with_add(error: DecodeError, request: &Fields<'_>, job: &Fields<'_>, id_f
     DecodeError { add: Some(Box::new(add)), ..error }
 }
 
-pub fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hints) -> Result<Add> {
+pub fn add(fields: &Fields<'_>, queue: &str, id_field: &str, hints: &mut Hints) -> Result<Add> {
     if let Some(raw) = fields.raw("data") {
         names::check_payload(raw)?;
     }
@@ -68,7 +90,7 @@ pub fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hi
     let priority = priority(fields, group.is_some())?;
     let delay = fields.millis("delay", YEAR)?.unwrap_or_default();
     let timeout = fields.millis("timeout", DAY)?;
-    let max_attempts = fields.integer("maxAttempts", Bounds::new(1, 1000))?.unwrap_or(3);
+    let max_attempts = fields.integer("maxAttempts", Bounds::new(1, 1000))?.unwrap_or(3) as u32;
     let backoff = backoff(fields)?;
     let ttl = fields.millis("ttl", YEAR)?;
     let depends_on = fields.job_ids("dependsOn")?;
@@ -76,26 +98,98 @@ pub fn add(fields: &Fields<'_>, queue: &Arc<str>, id_field: &str, hints: &mut Hi
     let custom_id = fields.ident(id_field)?.map(|text| JobId::parse(&text));
     let max_size = group_max_size(fields)?;
     let group = group.map(|group| Group { max_size, ..group });
-    let rare = RareOptions { timeout, ttl, depends_on, group, ..rare(fields)? };
-    if rare.repeat.is_some() {
-        repeat::check_alone(&rare, custom_id.is_some())?;
+    let mut given = None;
+    if fields.go_beyond(PLAIN) {
+        let options = RareOptions { timeout, ttl, depends_on, group, ..rare(fields)? };
+        if options.repeat.is_some() {
+            repeat::check_alone(&options, custom_id.is_some())?;
+        }
+        given = (options != RareOptions::default()).then(|| Box::new(options));
     }
     let (dedup_key, dedup) = dedup(fields, data.as_deref(), None)?;
-    let spec = NewJob {
-        queue: queue.clone(),
-        name,
+    let options = Options {
         dedup,
         priority,
         delay,
-        max_attempts: max_attempts as u32,
+        max_attempts,
         backoff,
         lifo: fields.truthy("lifo"),
         remove_on_complete: fields.truthy("removeOnComplete"),
         remove_on_fail: fields.truthy("removeOnFail"),
         durable: fields.truthy("durable"),
-        rare: (rare != RareOptions::default()).then(|| Box::new(rare)),
     };
-    Ok(Add { spec: Arc::new(spec), custom_id, dedup_key, data })
+    let spec = match given {
+        None => options.shared(queue, name, hints),
+        Some(rare) => Arc::new(NewJob { rare: Some(rare), ..options.asked(Arc::from(queue), Arc::from(name)) }),
+    };
+    Ok(Add { spec, custom_id, dedup_key, data })
+}
+
+/// What an add asks for besides queue, name and rare options.
+#[derive(PartialEq)]
+struct Options {
+    dedup: DedupRequest,
+    priority: i32,
+    delay: Millis,
+    max_attempts: u32,
+    backoff: Backoff,
+    lifo: bool,
+    remove_on_complete: bool,
+    remove_on_fail: bool,
+    durable: bool,
+}
+
+impl Options {
+    /// The request of the add before, if that was the same: most adds of a client are. Otherwise a new one, for the adds that
+    /// follow.
+    fn shared(self, queue: &str, name: &str, hints: &mut Hints) -> Arc<NewJob> {
+        let before = hints.spec.as_ref();
+        if let Some(before) = before
+            && *before.queue == *queue
+            && *before.name == *name
+            && self == Options::of(before)
+        {
+            return Arc::clone(before);
+        }
+        let known = before.map(|before| &before.queue).filter(|known| ***known == *queue);
+        let queue = known.map_or_else(|| Arc::from(queue), Arc::clone);
+        let spec = Arc::new(self.asked(queue, Arc::from(name)));
+        hints.spec = Some(Arc::clone(&spec));
+        spec
+    }
+
+    fn of(spec: &NewJob) -> Options {
+        Options {
+            dedup: spec.dedup.clone(),
+            priority: spec.priority,
+            delay: spec.delay,
+            max_attempts: spec.max_attempts,
+            backoff: spec.backoff,
+            lifo: spec.lifo,
+            remove_on_complete: spec.remove_on_complete,
+            remove_on_fail: spec.remove_on_fail,
+            durable: spec.durable,
+        }
+    }
+
+    fn asked(self, queue: Arc<str>, name: Arc<str>) -> NewJob {
+        let Options { dedup, priority, delay, max_attempts, backoff, .. } = self;
+        let Options { lifo, remove_on_complete, remove_on_fail, durable, .. } = self;
+        NewJob {
+            queue,
+            name,
+            dedup,
+            priority,
+            delay,
+            max_attempts,
+            backoff,
+            lifo,
+            remove_on_complete,
+            remove_on_fail,
+            durable,
+            rare: None,
+        }
+    }
 }
 
 /// Options that few jobs have, except those whose place in the order of checks is fixed.
@@ -123,20 +217,18 @@ fn rare(fields: &Fields<'_>) -> Result<RareOptions> {
 }
 
 /// The job's name, in the named field, and its data, with the name taken out of the data where an older client put it.
-pub fn name_and_data(fields: &Fields<'_>, field: &str, hints: &mut Hints) -> Result<(Arc<str>, Option<Payload>)> {
+pub fn name_and_data<'a>(fields: &Fields<'a>, field: &str, hints: &mut Hints) -> Result<(&'a str, Option<Payload>)> {
     let data = fields.raw("data");
     if let Some(name) = fields.raw(field) {
-        let name = Arc::from(names::job_name(name.value())?);
-        return Ok((name, data.map(names::payload)));
+        return Ok((names::job_name(name.value())?, data.map(names::payload)));
     }
     if let Some(Value::Map(map)) = data.map(Raw::value)
         && let Some((name, data)) = envelope::lift(map)
     {
         hints.protocol2 = true;
-        let name = Arc::from(names::job_name(Value::Str(name))?);
-        return Ok((name, Some(Arc::from(&data[..]))));
+        return Ok((names::job_name(Value::Str(name))?, Some(Arc::from(&data[..]))));
     }
-    Ok((Arc::from("default"), data.map(names::payload)))
+    Ok(("default", data.map(names::payload)))
 }
 
 /// The wait before another attempt: a number, or `{type, delay}`.

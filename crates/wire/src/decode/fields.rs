@@ -34,11 +34,34 @@ impl Bounds {
 
 /// The fields of one map.
 pub struct Fields<'a> {
-    entries: Vec<(&'a [u8], Raw<'a>)>,
-    /// A bit for each name that is there, so that most of the many names that are not need no search.
-    present: u64,
+    entries: Vec<Entry<'a>>,
+    /// The places of all names that are there, so that most of the many names that are not need no search.
+    present: Places,
     /// Put in front of names in texts, such as `dedup.`.
     path: &'static str,
+}
+
+struct Entry<'a> {
+    name: &'a [u8],
+    /// Of the name: it is compared first.
+    place: u8,
+    value: Raw<'a>,
+}
+
+/// A set of places of names, see [`place`].
+#[derive(Clone, Copy)]
+pub struct Places(u128);
+
+impl Places {
+    /// The places of some names.
+    pub const fn of(names: &[&str]) -> Places {
+        let (mut places, mut at) = (0, 0);
+        while at < names.len() {
+            places |= 1 << place(names[at].as_bytes());
+            at += 1;
+        }
+        Places(places)
+    }
 }
 
 impl<'a> Fields<'a> {
@@ -46,8 +69,8 @@ impl<'a> Fields<'a> {
         if map.len() > FIELDS_MAX {
             return Err(DecodeError::bad_frame());
         }
-        let mut fields = Fields { entries: Vec::with_capacity(map.len()), present: 0, path };
-        map.spans().for_each(|(key, value)| fields.push(key, value));
+        let mut fields = Fields::empty(map.len(), path);
+        map.named().for_each(|(name, value)| fields.push(name, value));
         Ok(fields)
     }
 
@@ -60,22 +83,27 @@ impl<'a> Fields<'a> {
         }
         // A field takes two bytes at least: a number of them that was only announced takes no memory.
         let believable = (count as usize).min(reader.rest().len() / 2);
-        let mut fields = Fields { entries: Vec::with_capacity(believable), present: 0, path: "" };
+        let mut fields = Fields::empty(believable, "");
         for _ in 0..count {
-            let (key, value) = reader.pair().map_err(|_| DecodeError::bad_frame())?;
-            fields.push(key, value);
+            let (name, value) = reader.pair().map_err(|_| DecodeError::bad_frame())?;
+            fields.push(name, value);
         }
         if reader.rest().is_empty() { Ok(Some(fields)) } else { Err(DecodeError::bad_frame()) }
     }
 
-    fn push(&mut self, key: Raw<'a>, value: Raw<'a>) {
-        // Keys that are not text have a text form, but none that a field is called by.
-        let Value::Str(name) = key.value() else { return };
+    fn empty(capacity: usize, path: &'static str) -> Fields<'a> {
+        Fields { entries: Vec::with_capacity(capacity), present: Places(0), path }
+    }
+
+    /// A key that is not text has no name: it has a text form, but none that a field is called by.
+    fn push(&mut self, name: Option<&'a [u8]>, value: Raw<'a>) {
+        let Some(name) = name else { return };
         if value.is_undefined() {
-            self.entries.retain(|(earlier, _)| *earlier != name);
+            self.entries.retain(|earlier| earlier.name != name);
         } else {
-            self.present |= bit(name);
-            self.entries.push((name, value));
+            let place = place(name);
+            self.present.0 |= 1 << place;
+            self.entries.push(Entry { name, place, value });
         }
     }
 
@@ -83,7 +111,13 @@ impl<'a> Fields<'a> {
     /// inlined up to here, so that for a name known to the compiler it is one comparison.
     #[inline]
     fn lacks(&self, name: &str) -> bool {
-        self.present & bit(name.as_bytes()) == 0
+        self.present.0 & (1 << place(name.as_bytes())) == 0
+    }
+
+    /// Whether there is a field at another place than these.
+    #[inline]
+    pub fn go_beyond(&self, places: Places) -> bool {
+        self.present.0 & !places.0 != 0
     }
 
     /// The field as it was sent; of fields sent twice the last one counts.
@@ -93,7 +127,9 @@ impl<'a> Fields<'a> {
     }
 
     fn search(&self, name: &str) -> Option<Raw<'a>> {
-        self.entries.iter().rev().find(|(key, _)| *key == name.as_bytes()).map(|(_, raw)| *raw)
+        let (name, place) = (name.as_bytes(), place(name.as_bytes()));
+        let found = self.entries.iter().rev().find(|entry| entry.place == place && entry.name == name)?;
+        Some(found.value)
     }
 
     /// The field, unless it is nil.
@@ -304,11 +340,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-/// One of 64 bits, by length and first letter.
+/// One of 128 places, by length, first and last letter. The factors are such that no two options of an add share one.
 #[inline]
-fn bit(name: &[u8]) -> u64 {
-    let first = name.first().copied().unwrap_or(0);
-    1 << ((name.len() as u8).wrapping_mul(7).wrapping_add(first) & 63)
+const fn place(name: &[u8]) -> u8 {
+    let [first, ..] = *name else { return 0 };
+    let last = name[name.len() - 1];
+    (name.len() as u8).wrapping_add(first.wrapping_mul(74)).wrapping_add(last.wrapping_mul(85)) & 127
 }
 
 /// Text as identifier or an integer as its digits; none for other types.
@@ -325,4 +362,59 @@ pub fn ident(value: Value<'_>) -> Result<Option<Cow<'_, str>>> {
 /// Text that must be UTF-8.
 pub fn utf8(text: &[u8]) -> Result<&str> {
     std::str::from_utf8(text).map_err(|_| DecodeError::bad_frame())
+}
+
+#[cfg(test)]
+mod place_tests {
+    use super::place;
+    use std::collections::BTreeMap;
+
+    /// An option that shared the place of one that is looked at by [`super::Fields::go_beyond`] would not be seen.
+    #[test]
+    fn every_option_of_an_add_has_a_place_of_its_own() {
+        const NAMES: [&str; 38] = [
+            "backoff",
+            "childrenIds",
+            "cmd",
+            "continueParentOnFailure",
+            "customId",
+            "data",
+            "debounceId",
+            "debounceTtl",
+            "dedup",
+            "delay",
+            "dependsOn",
+            "durable",
+            "failParentOnFailure",
+            "groupId",
+            "groupMaxSize",
+            "ignoreDependencyOnFailure",
+            "jobId",
+            "keepLogs",
+            "lifo",
+            "maxAttempts",
+            "name",
+            "parentId",
+            "priority",
+            "queue",
+            "removeDependencyOnFailure",
+            "removeOnComplete",
+            "removeOnFail",
+            "repeat",
+            "reqId",
+            "sizeLimit",
+            "stackTraceLimit",
+            "stallTimeout",
+            "tags",
+            "timeout",
+            "timestamp",
+            "ttl",
+            "uniqueKey",
+            "jobs",
+        ];
+        let mut by_place: BTreeMap<u8, &str> = BTreeMap::new();
+        for name in NAMES {
+            assert_eq!(by_place.insert(place(name.as_bytes()), name), None, "{name} is not alone");
+        }
+    }
 }

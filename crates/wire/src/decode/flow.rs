@@ -79,7 +79,7 @@ fn job(fields: &Fields<'_>, hints: &mut Hints) -> Result<Planned> {
         return invalid(format!("flow job input is invalid: {id}"));
     };
     let input = Fields::new(input, "")?;
-    let planned = check_input(&input, id).and_then(|()| add(&input, &Arc::from(queue), "customId", hints));
+    let planned = check_input(&input, id).and_then(|()| add(&input, queue, "customId", hints));
     match planned {
         Ok(add) => Ok(Planned { id: JobId::parse(id), add }),
         Err(error) => Err(with_add(error, fields, &input, "customId")),

@@ -23,8 +23,9 @@ mod work;
 use crate::msgpack::{Raw, Value};
 use crate::request::{DecodeError, Decoded, ReqId, Request};
 use fields::Fields;
-use onceover_engine::command::Command;
+use onceover_engine::command::{Command, NewJob};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -36,6 +37,8 @@ struct Hints {
     batch_max: usize,
     /// It had more.
     put_off: bool,
+    /// What the last plain add asked for.
+    spec: Option<Arc<NewJob>>,
 }
 
 type Decode = fn(&Fields<'_>, &mut Hints) -> Result<Request>;
@@ -160,17 +163,50 @@ pub fn command_names() -> impl ExactSizeIterator<Item = &'static str> {
 /// Decodes one payload of a request frame.
 #[must_use]
 pub fn decode(frame: &[u8]) -> Decoded {
-    decode_within(frame, usize::MAX).expect("no batch has more jobs than there are numbers")
+    Decoder::default().decode(frame, usize::MAX).expect("no batch has more jobs than there are numbers")
 }
 
-/// The same, unless it is a batch of more than `batch_max` jobs: a job takes a client one byte and decoding some hundred
-/// nanoseconds and bytes, so whoever has no time for that decodes such a frame elsewhere.
-#[must_use]
-pub fn decode_within(frame: &[u8], batch_max: usize) -> Option<Decoded> {
-    match Fields::of_frame(frame) {
-        Ok(Some(fields)) => decode_fields(&fields, batch_max),
-        Ok(None) => Some(refused(no_map(frame))),
-        Err(error) => Some(refused(error)),
+/// Decodes the frames of one connection. What it remembers decides nothing: an add that asks for the same as the one before
+/// shares that request, for a client's jobs are mostly of one kind.
+#[derive(Debug, Default)]
+pub struct Decoder {
+    spec: Option<Arc<NewJob>>,
+}
+
+impl Decoder {
+    /// Decodes one payload, unless it is a batch of more than `batch_max` jobs: a job takes a client one byte and decoding some
+    /// hundred nanoseconds and bytes, so whoever has no time for that decodes such a frame elsewhere.
+    #[must_use]
+    pub fn decode(&mut self, frame: &[u8], batch_max: usize) -> Option<Decoded> {
+        match Fields::of_frame(frame) {
+            Ok(Some(fields)) => self.fields(&fields, batch_max),
+            Ok(None) => Some(refused(no_map(frame))),
+            Err(error) => Some(refused(error)),
+        }
+    }
+
+    fn fields(&mut self, fields: &Fields<'_>, batch_max: usize) -> Option<Decoded> {
+        let req_id = fields.raw("reqId");
+        let is_text = matches!(req_id.map(Raw::value), Some(Value::Str(_)));
+        let as_sent = req_id.map(|raw| ReqId::new(raw.bytes()));
+        let Some(cmd) = command_name(fields) else {
+            return Some(Decoded { req_id: as_sent.filter(|_| is_text), ..refused(DecodeError::bad_command()) });
+        };
+        let spec = self.spec.take();
+        let mut hints = Hints { protocol2: comes_from_protocol2(fields), batch_max, put_off: false, spec };
+        let (cmd, result) = match COMMANDS.binary_search_by(|(name, _)| (*name).cmp(&*cmd)) {
+            Ok(at) => {
+                let (name, decode) = COMMANDS[at];
+                (Cow::Borrowed(name), decode(fields, &mut hints))
+            }
+            Err(_) => {
+                let error = DecodeError::unknown(&cmd);
+                (Cow::Owned(cmd.into_owned()), Err(error))
+            }
+        };
+        self.spec = hints.spec;
+        let decoded = Decoded { req_id: as_sent, cmd: Some(cmd), result, protocol2: hints.protocol2 };
+        (!hints.put_off).then_some(decoded)
     }
 }
 
@@ -190,36 +226,13 @@ fn refused(error: DecodeError) -> Decoded {
     Decoded { req_id: None, cmd: None, result: Err(error), protocol2: false }
 }
 
-fn decode_fields(fields: &Fields<'_>, batch_max: usize) -> Option<Decoded> {
-    let req_id = fields.raw("reqId");
-    let is_text = matches!(req_id.map(Raw::value), Some(Value::Str(_)));
-    let as_sent = req_id.map(|raw| ReqId::new(raw.bytes()));
-    let Some(cmd) = command_name(fields) else {
-        return Some(Decoded { req_id: as_sent.filter(|_| is_text), ..refused(DecodeError::bad_command()) });
-    };
-    let mut hints = Hints { protocol2: comes_from_protocol2(fields), batch_max, put_off: false };
-    let (cmd, result) = match COMMANDS.binary_search_by(|(name, _)| (*name).cmp(&*cmd)) {
-        Ok(at) => {
-            let (name, decode) = COMMANDS[at];
-            (Cow::Borrowed(name), decode(fields, &mut hints))
-        }
-        Err(_) => {
-            let error = DecodeError::unknown(&cmd);
-            (Cow::Owned(cmd.into_owned()), Err(error))
-        }
-    };
-    let decoded = Decoded { req_id: as_sent, cmd: Some(cmd), result, protocol2: hints.protocol2 };
-    (!hints.put_off).then_some(decoded)
-}
-
 /// The command as text, none when it is missing or what JavaScript takes for false.
 fn command_name<'a>(fields: &Fields<'a>) -> Option<Cow<'a, str>> {
-    if !fields.truthy("cmd") {
-        return None;
-    }
     match fields.given("cmd")? {
+        Value::Str([]) => None,
         Value::Str(text) => Some(String::from_utf8_lossy(text)),
-        value => fields::ident(value).ok().flatten(),
+        value if fields.truthy("cmd") => fields::ident(value).ok().flatten(),
+        _ => None,
     }
 }
 

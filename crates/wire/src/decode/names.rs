@@ -26,8 +26,13 @@ const MOMENT: Bounds = Bounds::new(-8_640_000_000_000_000, 8_640_000_000_000_000
 
 /// The field `queue`, as every command with a queue checks it.
 pub fn queue(fields: &Fields<'_>) -> Result<Arc<str>> {
+    queue_text(fields).map(Arc::from)
+}
+
+/// The same, as it stands in the frame.
+pub fn queue_text<'a>(fields: &Fields<'a>) -> Result<&'a str> {
     let name = fields.text("queue")?.unwrap_or_default();
-    check_queue(name).map(|()| Arc::from(name))
+    check_queue(name).map(|()| name)
 }
 
 /// Whether a text can name a queue.

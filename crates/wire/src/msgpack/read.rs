@@ -52,6 +52,8 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`] when the bytes end too early or the type byte is unassigned (0xc1).
+    // Always inlined: whoever only wants to know what kind it is, or how long, does not pay for the value.
+    #[inline(always)]
     pub fn token(&mut self) -> Result<Token<'a>, Malformed> {
         let tag = self.byte()?;
         Ok(match tag {
@@ -104,49 +106,40 @@ impl<'a> Reader<'a> {
 
     fn raw_within(&mut self, depth_left: usize) -> Result<Raw<'a>, Malformed> {
         let start = self.rest;
-        let token = self.token()?;
-        self.walk(token, depth_left)?;
+        self.walk(depth_left)?;
         let walked_bytes = start.len() - self.rest.len();
         Ok(Raw(&start[..walked_bytes]))
     }
 
-    /// Walks over one pair of a map, which counts as the outermost one.
+    /// Walks over one pair of a map, which counts as the outermost one: its key, if that is text, and its value.
     ///
     /// # Errors
     /// [`Malformed`] as for [`Reader::raw`], and for a key that cannot be one.
-    pub fn pair(&mut self) -> Result<(Raw<'a>, Raw<'a>), Malformed> {
-        let start = self.rest;
-        if !is_key(&self.token()?) {
-            return Err(Malformed);
-        }
-        let key = Raw(&start[..start.len() - self.rest.len()]);
-        Ok((key, self.raw_within(DEPTH_MAX - 1)?))
+    pub fn pair(&mut self) -> Result<(Option<&'a [u8]>, Raw<'a>), Malformed> {
+        let name = match self.token()? {
+            Token::Str(name) => Some(name),
+            other if is_key(&other) => None,
+            _ => return Err(Malformed),
+        };
+        Ok((name, self.raw_within(DEPTH_MAX - 1)?))
     }
 
-    /// Walks over what follows a token. The recursion is bounded by `depth_left`, not by the input.
-    fn walk(&mut self, token: Token<'a>, depth_left: usize) -> Result<(), Malformed> {
-        match token {
-            Token::Nil | Token::Bool(_) | Token::Int(_) | Token::Float(_) => Ok(()),
-            Token::Str(_) | Token::Bin(_) | Token::Ext(..) => Ok(()),
-            Token::Array(_) | Token::Map(_) if depth_left == 0 => Err(Malformed),
-            Token::Array(count) => {
-                for _ in 0..count {
-                    let element = self.token()?;
-                    self.walk(element, depth_left - 1)?;
-                }
-                Ok(())
+    /// Walks over one value. The recursion is bounded by `depth_left`, not by the input.
+    fn walk(&mut self, depth_left: usize) -> Result<(), Malformed> {
+        let (count, is_map) = match self.token()? {
+            Token::Array(count) => (count, false),
+            Token::Map(count) => (count, true),
+            Token::Nil | Token::Bool(_) | Token::Int(_) | Token::Float(_) => return Ok(()),
+            Token::Str(_) | Token::Bin(_) | Token::Ext(..) => return Ok(()),
+        };
+        let depth_left = depth_left.checked_sub(1).ok_or(Malformed)?;
+        for _ in 0..count {
+            if is_map && !is_key(&self.token()?) {
+                return Err(Malformed);
             }
-            Token::Map(count) => {
-                for _ in 0..count {
-                    if !is_key(&self.token()?) {
-                        return Err(Malformed);
-                    }
-                    let value = self.token()?;
-                    self.walk(value, depth_left - 1)?;
-                }
-                Ok(())
-            }
+            self.walk(depth_left)?;
         }
+        Ok(())
     }
 
     fn byte(&mut self) -> Result<u8, Malformed> {
@@ -372,6 +365,12 @@ impl<'a> Map<'a> {
     pub fn spans(self) -> impl Iterator<Item = (Raw<'a>, Raw<'a>)> {
         let mut reader = Reader::new(self.body);
         (0..self.count).map(move |_| (walked(&mut reader), walked(&mut reader)))
+    }
+
+    /// The pairs in order, each with its key if that is text.
+    pub fn named(self) -> impl Iterator<Item = (Option<&'a [u8]>, Raw<'a>)> {
+        let mut reader = Reader::new(self.body);
+        (0..self.count).map(move |_| reader.pair().expect("elements of a walked container are walked"))
     }
 
     /// The value of the last pair with this key, `undefined` counting as no value.
