@@ -67,6 +67,10 @@ impl Engine {
         }
         let mut added = Vec::with_capacity(adds.len());
         for (at, add) in adds.iter().enumerate() {
+            // What came before it may have taken its parent away, or made that parent one that it would wait for.
+            self.check_parent(add)
+                .map_err(Rejection::from)
+                .inspect_err(|why| self.log_refused(now, source(at), add, why, effects))?;
             added.push(self.admit(now, source(at), add, effects)?);
         }
         Ok(Reply::AddedBulk(added))

@@ -71,9 +71,14 @@ impl Engine {
                 self.name_parent(child, key, now);
             }
         }
-        // It was linkable when that was checked; an add that was kept for later may come too late.
-        let parent = joins(&rare).and_then(|(parent, _)| self.linkable(parent).ok()).map(|job| job.key);
-        if let Some(parent) = parent.filter(|parent| *parent != key) {
+        // It could join when that was checked; an add that was kept for later may come too late, or wait for it by now.
+        let parent = joins(&rare).and_then(|(parent, _)| self.linkable(parent).ok());
+        let waits_for = |parent: &&Job| {
+            let job = self.known(key);
+            job.state == JobState::Blocked && self.waiting_on(&parent.id).contains(&job.id)
+        };
+        let parent = parent.filter(|parent| parent.key != key && !waits_for(parent)).map(|job| job.key);
+        if let Some(parent) = parent {
             self.link(key, parent, now);
         }
     }
@@ -129,8 +134,11 @@ impl Engine {
             }
         }
         let rare = job.rare_mut();
-        if !ended && let Err(place) = rare.unresolved.binary_search(&id) {
-            rare.unresolved.insert(place, id.clone());
+        match rare.unresolved.binary_search(&id) {
+            Err(place) if !ended => rare.unresolved.insert(place, id.clone()),
+            // It depended on this one already, whose end is not written down any more.
+            Ok(place) if ended => drop(rare.unresolved.remove(place)),
+            Ok(_) | Err(_) => {}
         }
         let waits = !rare.unresolved.is_empty();
         // Whoever was parked by its worker wakes up with the children that are linked now.

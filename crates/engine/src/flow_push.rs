@@ -126,17 +126,17 @@ impl Engine {
         for place in 0..jobs.len() {
             topology.check(place).map_err(|why| refused((place, why)))?;
         }
-        let edges: Vec<(&JobId, &[JobId])> =
-            (0..jobs.len()).map(|place| (&jobs[place].id, &topology.options(place).depends_on[..])).collect();
-        // Nobody can wait for one of them already, for its id would be taken.
-        if self.would_wait_in_circle(&edges) {
-            return Err(refused((0, Refusal::Cycle)));
-        }
         for (place, Planned { id, .. }) in jobs.iter().enumerate() {
             // An id that somebody waits for is one that a job had.
             if self.is_known_id(id) || self.consumers.contains_key(id) {
                 return Err(refused((place, Refusal::Exists(id.clone()))));
             }
+        }
+        let edges: Vec<(&JobId, &[JobId])> =
+            (0..jobs.len()).map(|place| (&jobs[place].id, &topology.options(place).depends_on[..])).collect();
+        // Nobody waits for one of them already, for its id would be taken.
+        if self.would_wait_in_circle(&edges) {
+            return Err(refused((0, Refusal::Cycle)));
         }
         self.check_flow_groups(jobs, &topology)
     }
