@@ -1,8 +1,10 @@
 //! The naive model's adds and keys: dedup.md 2 to 6 and 10, rule by rule.
 
-use crate::commands::{AddStep, REPEAT_EVERY};
+use crate::adding::AddStep;
+use crate::commands::REPEAT_EVERY;
 use crate::marks::mark;
 use crate::naive::{Answer, Code, Decided, Entry, Generation, Id, Job, Model, Refusal, Spec, State};
+use crate::trees::Parent;
 use std::rc::Rc;
 
 struct Admitted {
@@ -11,10 +13,17 @@ struct Admitted {
     replaced: Option<Id>,
 }
 
+/// What an add does about its custom id.
+enum IdMet {
+    /// It may have the id; a finished job that has it goes.
+    Free(Option<Generation>),
+    Decided(Result<Admitted, Refusal>),
+}
+
 impl Model {
     /// PUSH.
     pub fn push(&mut self, spec: &Rc<Spec>) -> Answer {
-        if let Some(why) = self.unknown_dependency(spec, &[]) {
+        if let Some(why) = self.wrong_reference(spec, &[]) {
             self.decide(Code::Invalid, None);
             return Answer::No(why);
         }
@@ -28,7 +37,7 @@ impl Model {
     pub fn bulk(&mut self, specs: &[Rc<Spec>]) -> Answer {
         let ids: Vec<Id> = specs.iter().filter_map(|spec| spec.id).collect();
         for (at, spec) in specs.iter().enumerate() {
-            if let Some(why) = self.unknown_dependency(spec, &ids) {
+            if let Some(why) = self.wrong_reference(spec, &ids) {
                 mark("bulk", "refused as a whole");
                 self.decide(Code::Invalid, None);
                 return Answer::No(Refusal::InBatch(at, Box::new(why)));
@@ -41,7 +50,12 @@ impl Model {
         }
         let mut answers = Vec::new();
         for spec in specs {
-            match self.admit(spec) {
+            // What came before may have changed what it joins.
+            let joins = self.check_parent(spec);
+            if joins.is_err() {
+                self.decide(Code::Invalid, None);
+            }
+            match joins.and_then(|()| self.admit(spec)) {
                 Ok(admitted) => answers.push(admitted.id),
                 Err(why) => {
                     if !answers.is_empty() {
@@ -54,44 +68,65 @@ impl Model {
         Answer::AddedBulk(answers)
     }
 
-    fn unknown_dependency(&self, spec: &Spec, batch: &[Id]) -> Option<Refusal> {
+    /// A dependency that is not known, or a parent that cannot be joined.
+    fn wrong_reference(&self, spec: &Spec, batch: &[Id]) -> Option<Refusal> {
         let is_known = |id: Id| self.by_id(id).is_some() || self.done_and_gone.contains(&id) || batch.contains(&id);
-        spec.after.iter().find(|id| !is_known(**id)).map(|id| Refusal::Dependency(*id))
+        let unknown = spec.after.iter().find(|id| !is_known(**id)).map(|id| Refusal::Dependency(*id));
+        unknown.or_else(|| self.check_parent(spec).err())
     }
 
     fn decide(&mut self, code: Code, id: Option<Id>) {
         self.decided.push(Decided { code, id, made: None });
     }
 
+    /// The custom id of an add against whoever has it.
+    fn meet_id(&mut self, spec: &Spec) -> IdMet {
+        let Some(id) = spec.id else { return IdMet::Free(None) };
+        let twin = self.by_id(id);
+        if let Some(twin) = twin.filter(|twin| self.jobs[*twin].is_live()) {
+            mark("jobId", "live");
+            let here = self.jobs[twin].spec.step.queue == spec.step.queue;
+            if !here {
+                mark("jobId", "live in another queue");
+            }
+            self.decide(if here { Code::SameJobId } else { Code::Elsewhere }, Some(id));
+            self.answered.push((spec.step.label, id));
+            return IdMet::Decided(Ok(Admitted { id, duplicate: Some("jobId"), replaced: None }));
+        }
+        if twin.is_none() && self.done_and_gone.contains(&id) && self.waits_for(id) {
+            mark("jobId", "has consumers");
+            self.decide(Code::Invalid, None);
+            return IdMet::Decided(Err(Refusal::Consumers(id)));
+        }
+        IdMet::Free(twin)
+    }
+
+    /// The add of a schedule's firing, and what became of it if that is no job.
+    pub fn admit_scheduled(&mut self, spec: &Rc<Spec>) -> &'static str {
+        match self.admit(spec) {
+            Ok(_) => "meets an owner",
+            Err(_) => "is refused",
+        }
+    }
+
     /// One add (dedup.md 2).
     fn admit(&mut self, spec: &Rc<Spec>) -> Result<Admitted, Refusal> {
         let queue = spec.step.queue;
-        let mut retired = None;
-        if let Some(id) = spec.id {
-            if let Some(twin) = self.by_id(id) {
-                if self.jobs[twin].is_live() {
-                    mark("jobId", "live");
-                    let here = self.jobs[twin].spec.step.queue == queue;
-                    if !here {
-                        mark("jobId", "live in another queue");
-                    }
-                    self.decide(if here { Code::SameJobId } else { Code::Elsewhere }, Some(id));
-                    self.answered.push((spec.step.label, id));
-                    return Ok(Admitted { id, duplicate: Some("jobId"), replaced: None });
-                }
-                retired = Some(twin);
-            } else if self.done_and_gone.contains(&id) && self.waits_for(id) {
-                mark("jobId", "has consumers");
-                self.decide(Code::Invalid, None);
-                return Err(Refusal::Consumers(id));
-            }
-        }
+        let retired = match self.meet_id(spec) {
+            IdMet::Free(retired) => retired,
+            IdMet::Decided(outcome) => return outcome,
+        };
         let mut replaced = None;
         let mut code = Code::New;
         let entry = spec.step.key.and_then(|key| self.valid(queue, key));
         if let Some(entry) = entry {
             let met = self.meet(spec, entry);
             let is_new = matches!(met, Met::Replace | Met::Supersede | Met::Take);
+            let leaves = matches!(met, Met::Replace).then(|| self.entries[entry].owner);
+            if is_new && let Err(why) = self.has_room(spec, leaves) {
+                self.decide(Code::Invalid, None);
+                return Err(why);
+            }
             if is_new && self.in_circle(std::slice::from_ref(spec)) {
                 return self.refuse_circle();
             }
@@ -119,6 +154,12 @@ impl Model {
                 Met::Take => {}
             }
         }
+        if entry.is_none()
+            && let Err(why) = self.has_room(spec, None)
+        {
+            self.decide(Code::Invalid, None);
+            return Err(why);
+        }
         if entry.is_none() && self.in_circle(std::slice::from_ref(spec)) {
             return self.refuse_circle();
         }
@@ -129,6 +170,7 @@ impl Model {
         }
         let made = self.insert(spec);
         self.take_key(made);
+        self.take_place(made);
         let id = self.jobs[made].id;
         self.decided.push(Decided { code, id: Some(id), made: Some(made) });
         Ok(Admitted { id, duplicate: None, replaced })
@@ -141,7 +183,7 @@ impl Model {
         let owner_state = self.jobs[owner].state;
         let is_active = owner_state == State::Active;
         let is_live = self.jobs[owner].is_live();
-        let is_tied = self.waits_for(owner_id) || spec.after.contains(&owner_id);
+        let is_tied = self.waits_for(owner_id) || Model::is_tied_to(spec, owner_id);
         self.mark_met(step, owner, is_tied);
         if step.keep && is_active {
             let had = self.jobs[owner].stored_next.replace(spec.clone()).is_some();
@@ -204,9 +246,9 @@ impl Model {
     }
 
     /// Whether a job that still waits for dependencies names this id among them.
-    fn waits_for(&self, id: Id) -> bool {
+    pub fn waits_for(&self, id: Id) -> bool {
         let is_waiting = |job: &Job| job.state == State::Blocked && !job.unresolved.is_empty();
-        self.jobs.iter().any(|job| is_waiting(job) && job.spec.after.contains(&id))
+        self.jobs.iter().any(|job| is_waiting(job) && job.depends_on.contains(&id))
     }
 
     fn refuse_circle(&mut self) -> Result<Admitted, Refusal> {
@@ -248,7 +290,7 @@ impl Model {
         !left.is_empty()
     }
 
-    fn insert(&mut self, spec: &Rc<Spec>) -> Generation {
+    pub fn insert(&mut self, spec: &Rc<Spec>) -> Generation {
         let generation = self.jobs.len();
         let id = spec.id.unwrap_or(Id::Made(generation));
         let is_done = |id: &Id| match self.by_id(*id) {
@@ -269,6 +311,13 @@ impl Model {
             attempts: 0,
             stalls: 0,
             unresolved,
+            parent: spec.parent,
+            children: spec.children.clone(),
+            depends_on: spec.after.clone(),
+            ends: Vec::new(),
+            has_result: false,
+            leaves: false,
+            lined: false,
             parked: false,
             retried: 0,
             retry_at: None,
@@ -280,6 +329,8 @@ impl Model {
             occurrence: 0,
             spec: spec.clone(),
         });
+        self.touch(generation);
+        self.see_children(generation);
         generation
     }
 
@@ -300,6 +351,7 @@ impl Model {
         job.state = State::Gone;
         job.delivery = None;
         job.stored_next = None;
+        self.touch(generation);
     }
 
     /// The end by itself: a key without window is released, a window stays (dedup.md 4). Then what was stored follows.
@@ -311,24 +363,37 @@ impl Model {
         }
         self.entries.retain(|entry| entry.owner != generation || stays && entry.expires_at.is_some());
         let now = self.now;
+        let is_pending = self.jobs[generation].parent == Some(Parent::Pending);
+        let (leaves, remove) = (remove && is_pending, remove && !is_pending);
         let job = &mut self.jobs[generation];
-        job.state = if remove { State::Gone } else { state };
+        job.leaves = leaves;
+        job.unresolved.clear();
+        job.parked = false;
+        // Jobs whose label is a multiple of four complete without a result.
+        job.has_result = state == State::Completed && !job.spec.step.label.is_multiple_of(4);
+        job.state = state;
         job.ended_at = now;
         job.delivery = None;
         job.late = None;
+        self.touch(generation);
         if state == State::Failed {
             self.stamp(generation);
         }
         let job = &mut self.jobs[generation];
         let (id, next) = (job.id, job.stored_next.take());
         if state == State::Completed {
-            if remove {
-                self.done_and_gone.push(id);
-            }
-            self.release_dependents(id);
+            self.release_dependents(generation);
+        } else {
+            self.will_tell_parent(generation);
         }
         if let Some(next) = next {
             self.follow(&next);
+        }
+        if remove {
+            self.jobs[generation].state = State::Gone;
+            if state == State::Completed {
+                self.done_and_gone.push(id);
+            }
         }
         if state == State::Completed {
             self.repeat(generation);
@@ -357,7 +422,7 @@ impl Model {
             return;
         }
         let step = AddStep { delay: REPEAT_EVERY, ..spec.step.clone() };
-        let made = self.insert(&Rc::new(Spec { step, id: None, after: Vec::new() }));
+        let made = self.insert(&Rc::new(Spec::plain(step)));
         self.jobs[made].occurrence = occurrence + 1;
         if self.is_taken(made) {
             mark("next occurrence", "leaves the key");
@@ -378,7 +443,7 @@ impl Model {
 
     /// keepLastIfActive: an ordinary add at this moment. Its dependencies were there when it was taken; the contract does not
     /// say what becomes of it when one has vanished since, it waits for it like any job whose dependency is removed.
-    fn follow(&mut self, spec: &Rc<Spec>) {
+    pub fn follow(&mut self, spec: &Rc<Spec>) {
         let is_free = |id: Id| match self.by_id(id) {
             Some(twin) => !self.jobs[twin].is_live(),
             None => !(self.done_and_gone.contains(&id) && self.waits_for(id)),
@@ -387,22 +452,11 @@ impl Model {
         if id != spec.id {
             mark("stored add", "follows without its jobId");
         }
-        let spec = Rc::new(Spec { step: spec.step.clone(), id, after: spec.after.clone() });
+        let spec = Rc::new(Spec { id, ..(**spec).clone() });
         let before = self.jobs.len();
         // Nobody waits for the answer.
         let _ = self.admit(&spec);
         mark("stored add", if self.jobs.len() > before { "follows" } else { "meets another owner" });
-    }
-
-    fn release_dependents(&mut self, id: Id) {
-        for job in &mut self.jobs {
-            let had = job.unresolved.len();
-            job.unresolved.retain(|other| *other != id);
-            let was_last = had > 0 && job.unresolved.is_empty();
-            if was_last && job.state == State::Blocked && !job.parked {
-                job.state = State::Queued;
-            }
-        }
     }
 }
 

@@ -3,6 +3,11 @@
 //! Jobs are named by the label of the add that made them (or was answered with them), so that a step keeps its meaning
 //! while others are taken out of the sequence. A step whose job does not exist does nothing.
 
+use crate::adding::{AddStep, Words, flags, option};
+use crate::group_steps::{self, GroupStep};
+use crate::groups::Wants;
+use crate::schedule_steps::{self, ScheduleStep};
+use crate::tree_steps::{self, TreeStep};
 use onceover_engine::command::{CleanState, DlqPatch};
 use onceover_engine::time::Millis;
 use std::fmt;
@@ -11,44 +16,10 @@ use std::fmt;
 pub const REPEAT_EVERY: i64 = 10;
 /// Names of the queues.
 pub const QUEUES: [&str; 3] = ["a", "b", "c"];
-/// Key texts that differ in little: they are compared exactly. Written `k0` to `k3`.
-pub const KEYS: [&str; 4] = ["k", "K", "k ", "é"];
+/// Key texts that differ in little, for they are compared exactly, and those of schedules. Written `k0` to `k5`.
+pub const KEYS: [&str; 6] = ["k", "K", "k ", "é", "cron:s0", "cron:s1"];
 /// Custom ids, numeric looking ones among them. Written `x0` to `x3`.
 pub const IDS: [&str; 4] = ["5", "05", "x:1 /", "X"];
-
-/// The custom id of an add.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum IdOf {
-    /// One of `IDS`.
-    Custom(u8),
-    /// The id text that the job of this label has, generated or not.
-    Job(u32),
-}
-
-/// One add.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct AddStep {
-    pub label: u32,
-    pub queue: u8,
-    pub key: Option<u8>,
-    pub ttl: Option<i64>,
-    pub extend: bool,
-    pub replace: bool,
-    pub keep: bool,
-    pub id: Option<IdOf>,
-    pub delay: i64,
-    pub priority: i32,
-    pub attempts: u32,
-    /// A retry waits 80 to 120 s instead of not at all.
-    pub slow: bool,
-    pub forget_done: bool,
-    pub forget_failed: bool,
-    pub after: Vec<u32>,
-    pub job_ttl: Option<i64>,
-    pub timeout: Option<i64>,
-    /// How often it makes a successor that is due `REPEAT_EVERY` ms after its completion.
-    pub repeat: Option<u64>,
-}
 
 /// Which token goes along with a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -88,11 +59,15 @@ pub enum Step {
     },
     Push(AddStep),
     Bulk(Vec<AddStep>),
+    Tree(TreeStep),
+    Group(GroupStep),
+    Schedule(ScheduleStep),
     Pull {
         queue: u8,
         conn: u8,
         lock: Option<i64>,
         detach: bool,
+        wants: Option<Wants>,
     },
     Ack {
         claim: ClaimOf,
@@ -203,36 +178,6 @@ pub fn queue_name(queue: u8) -> &'static str {
     QUEUES[usize::from(queue)]
 }
 
-impl fmt::Display for AddStep {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(out, "{} {}", self.label, queue_name(self.queue))?;
-        match self.id {
-            Some(IdOf::Custom(id)) => write!(out, " id=x{id}")?,
-            Some(IdOf::Job(label)) => write!(out, " id={label}")?,
-            None => {}
-        }
-        option(out, "key", self.key.map(|key| format!("k{key}")))?;
-        option(out, "ttl", self.ttl)?;
-        flags(out, &[("extend", self.extend), ("replace", self.replace), ("keep", self.keep)])?;
-        option(out, "delay", Some(self.delay).filter(|delay| *delay != 0))?;
-        option(out, "priority", Some(self.priority).filter(|priority| *priority != 0))?;
-        option(out, "attempts", Some(self.attempts).filter(|attempts| *attempts != 3))?;
-        flags(out, &[("slow", self.slow), ("rmc", self.forget_done), ("rmf", self.forget_failed)])?;
-        self.after.iter().try_for_each(|label| write!(out, " after={label}"))?;
-        option(out, "jobttl", self.job_ttl)?;
-        option(out, "timeout", self.timeout)?;
-        option(out, "repeat", self.repeat)
-    }
-}
-
-pub fn option<T: fmt::Display>(out: &mut fmt::Formatter<'_>, name: &str, value: Option<T>) -> fmt::Result {
-    value.map_or(Ok(()), |value| write!(out, " {name}={value}"))
-}
-
-fn flags(out: &mut fmt::Formatter<'_>, flags: &[(&str, bool)]) -> fmt::Result {
-    flags.iter().filter(|(_, set)| *set).try_for_each(|(name, _)| write!(out, " {name}"))
-}
-
 fn dlq_config(out: &mut fmt::Formatter<'_>, queue: u8, patch: &DlqPatch) -> fmt::Result {
     write!(out, "dlq {}", queue_name(queue))?;
     option(out, "auto", patch.auto_retry)?;
@@ -265,15 +210,14 @@ impl fmt::Display for Step {
                 flags(out, &[("until-done", *until_done)])
             }
             Step::Push(add) => write!(out, "push {add}"),
+            Step::Tree(step) => write!(out, "{step}"),
+            Step::Group(step) => write!(out, "{step}"),
+            Step::Schedule(step) => write!(out, "{step}"),
             Step::Bulk(adds) => {
                 let adds: Vec<String> = adds.iter().map(AddStep::to_string).collect();
                 write!(out, "bulk {}", adds.join(" | "))
             }
-            Step::Pull { queue, conn, lock, detach } => {
-                write!(out, "pull {} conn={conn}", queue_name(*queue))?;
-                option(out, "lock", *lock)?;
-                flags(out, &[("detach", *detach)])
-            }
+            Step::Pull { .. } => self.fmt_pull(out),
             Step::Ack { claim, remove } => {
                 write!(out, "ack {claim}")?;
                 flags(out, &[("remove", *remove)])
@@ -328,87 +272,13 @@ impl fmt::Display for Step {
     }
 }
 
-/// The words of one step's text; panics name the text, it is a test's own.
-struct Words<'a> {
-    text: &'a str,
-    words: Vec<&'a str>,
-}
-
-impl<'a> Words<'a> {
-    fn new(text: &'a str) -> Words<'a> {
-        Words { text, words: text.split_whitespace().collect() }
-    }
-
-    fn value<T: std::str::FromStr>(&self, value: &str) -> T {
-        value.parse().unwrap_or_else(|_| panic!("not a value in this step: {value} in {}", self.text))
-    }
-
-    fn number<T: std::str::FromStr>(&self, at: usize) -> T {
-        self.value(self.words[at])
-    }
-
-    fn queue(&self, at: usize) -> u8 {
-        let at = QUEUES.iter().position(|name| *name == self.words[at]);
-        at.unwrap_or_else(|| panic!("no such queue: {}", self.text)) as u8
-    }
-
-    fn all(&self, name: &str) -> impl Iterator<Item = &'a str> {
-        self.words
-            .iter()
-            .filter_map(move |word| word.split_once('=').filter(|(known, _)| *known == name))
-            .map(|(_, value)| value)
-    }
-
-    fn option<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
-        self.all(name).next().map(|value| self.value(value))
-    }
-
-    fn key(&self) -> Option<u8> {
-        self.all("key").next().map(|value| self.value(value.trim_start_matches('k')))
-    }
-
-    fn flag(&self, name: &str) -> bool {
-        self.words.contains(&name)
-    }
-
-    fn claim(&self) -> ClaimOf {
-        let token = match self.all("token").next() {
-            None => Token::Right,
-            Some("none") => Token::None,
-            Some(_) => Token::Old,
-        };
-        let job = match self.words[1].strip_prefix('t') {
-            Some(back) => Worked::Taken(self.value(back)),
-            None => Worked::Job(self.number(1)),
-        };
-        ClaimOf { job, token }
-    }
-
-    fn add(&self) -> AddStep {
-        let id = self.all("id").next().map(|value| match value.strip_prefix('x') {
-            Some(at) => IdOf::Custom(self.value(at)),
-            None => IdOf::Job(self.value(value)),
-        });
-        AddStep {
-            label: self.number(0),
-            queue: self.queue(1),
-            key: self.key(),
-            ttl: self.option("ttl"),
-            extend: self.flag("extend"),
-            replace: self.flag("replace"),
-            keep: self.flag("keep"),
-            id,
-            delay: self.option("delay").unwrap_or(0),
-            priority: self.option("priority").unwrap_or(0),
-            attempts: self.option("attempts").unwrap_or(3),
-            slow: self.flag("slow"),
-            forget_done: self.flag("rmc"),
-            forget_failed: self.flag("rmf"),
-            after: self.all("after").map(|label| self.value(label)).collect(),
-            job_ttl: self.option("jobttl"),
-            timeout: self.option("timeout"),
-            repeat: self.option("repeat"),
-        }
+impl Step {
+    fn fmt_pull(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Step::Pull { queue, conn, lock, detach, wants } = self else { return Ok(()) };
+        write!(out, "pull {} conn={conn}", queue_name(*queue))?;
+        option(out, "lock", *lock)?;
+        flags(out, &[("detach", *detach)])?;
+        wants.iter().try_for_each(|wants| write!(out, "{wants}"))
     }
 }
 
@@ -422,12 +292,7 @@ pub fn parse(line: &str) -> Step {
         "settings" => Step::Settings { retain: words.option("retain"), until_done: words.flag("until-done") },
         "push" => Step::Push(Words::new(rest).add()),
         "bulk" => Step::Bulk(rest.split('|').map(|add| Words::new(add).add()).collect()),
-        "pull" => Step::Pull {
-            queue: queue(),
-            conn: words.option("conn").unwrap_or(1),
-            lock: words.option("lock"),
-            detach: words.flag("detach"),
-        },
+        "pull" => parse_pull(&words),
         "ack" => Step::Ack { claim: words.claim(), remove: words.flag("remove") },
         "fail" => Step::Fail {
             claim: words.claim(),
@@ -479,6 +344,22 @@ pub fn parse(line: &str) -> Step {
         "commit" => Step::Commit,
         "restart" => Step::Restart { down: words.option("down").unwrap_or(0) },
         "probe" => Step::Probe,
-        _ => panic!("unknown step: {line}"),
+        _ => parse_family(kind, rest, &words).unwrap_or_else(|| panic!("unknown step: {line}")),
     }
+}
+
+fn parse_pull(words: &Words<'_>) -> Step {
+    Step::Pull {
+        queue: words.queue(1),
+        conn: words.option("conn").unwrap_or(1),
+        lock: words.option("lock"),
+        detach: words.flag("detach"),
+        wants: words.wants(),
+    }
+}
+
+/// A step of a family that has a file of its own.
+fn parse_family(kind: &str, rest: &str, words: &Words<'_>) -> Option<Step> {
+    let tree = tree_steps::parse(kind, rest, words);
+    tree.or_else(|| group_steps::parse(kind, words)).or_else(|| schedule_steps::parse(kind, rest, words))
 }

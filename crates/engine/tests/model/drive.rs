@@ -3,15 +3,19 @@
 use crate::commands::Step;
 use crate::naive::{Answer, Decided, Id, Model, State};
 use crate::rows::Rows;
+use crate::schedule_steps::name_text;
 use crate::translate::{KEY_TEXTS, QUEUE_TEXTS, code_of, same_decision};
+use crate::trees::Parent;
 use onceover_engine::command::{Command, StateName};
 use onceover_engine::dedup::DedupWindow;
 use onceover_engine::effects::{AddRecord, Effects, Output};
+use onceover_engine::flow::PARENT_PENDING;
 use onceover_engine::job::{Blob, Job};
 use onceover_engine::names::{ConnId, JobId, JobKey, Origin};
 use onceover_engine::reply::{JobCounts, Reply};
 use onceover_engine::time::Timestamp;
 use onceover_engine::{Engine, EngineConfig};
+use std::collections::BTreeSet;
 
 const START: i64 = 1_000_000;
 
@@ -19,7 +23,7 @@ const START: i64 = 1_000_000;
 pub struct Stage {
     engine: Engine,
     pub model: Model,
-    rows: Rows,
+    pub rows: Rows,
     now: i64,
     /// The engine's names of each generation.
     pub known: Vec<(JobId, JobKey)>,
@@ -76,6 +80,8 @@ impl Stage {
                 self.engine.disconnect(Timestamp(self.now), ConnId(self.conns[at]), &mut effects);
                 self.conns[at] += 2;
                 self.model.disconnect(*conn);
+                self.model.begin(self.now);
+                self.bind(&effects.adds)?;
             }
             Step::Restart { down } => *self = self.restarted(*down)?,
             Step::Probe => drop(self.restarted(0)?.restarted(0)?),
@@ -159,6 +165,8 @@ impl Stage {
             let real = effects.adds.get(before).ok_or("an add leaves a record")?;
             same_decision(&dry, real)?;
         }
+        // What follows from the command belongs to the same step.
+        self.model.begin(self.now);
         let bound = self.bind(&effects.adds);
         let reply = effects.outputs.iter().rev().find_map(|output| match output {
             Output::Reply { reply, .. } => Some(reply),
@@ -239,8 +247,18 @@ impl Stage {
         }
         self.compare_keys()?;
         self.compare_jobs()?;
+        self.compare_schedules()?;
         self.engine.check(Timestamp(self.now));
         Ok(())
+    }
+
+    fn compare_schedules(&self) -> Result<(), String> {
+        let real = self.engine.schedules().map(|it| (it.rule.name.to_string(), it.next_run.0, it.executions));
+        let mut wanted = self.model.schedules.clone();
+        wanted.sort_by_key(|it| it.rule.name);
+        let wanted = wanted.iter().map(|it| (name_text(it.rule.name).to_string(), it.next_run, it.executions));
+        let (real, wanted): (Vec<_>, Vec<_>) = (real.collect(), wanted.collect());
+        if real == wanted { Ok(()) } else { differ("schedules", real, wanted) }
     }
 
     fn compare_keys(&self) -> Result<(), String> {
@@ -259,6 +277,25 @@ impl Stage {
             }
         }
         Ok(())
+    }
+
+    /// Whose child, whose parent, and what is waited for.
+    fn same_links(&self, job: &crate::naive::Job, real: &Job) -> Result<(), String> {
+        let name = |id: &Id| self.job_id(*id);
+        let sorted = |ids: Vec<JobId>| ids.into_iter().collect::<BTreeSet<JobId>>();
+        let parent = job.parent.map(|parent| match parent {
+            Parent::Pending => JobId::parse(PARENT_PENDING),
+            Parent::Of(id) => self.job_id(id),
+        });
+        let waits_for = self.engine.waits_for(real.key).into_iter().cloned().collect();
+        let known = (
+            real.parent_id().cloned(),
+            real.children_ids().to_vec(),
+            [sorted(real.depends_on().to_vec()), sorted(waits_for)],
+        );
+        let depends_on = [&job.depends_on, &job.unresolved].map(|ids| sorted(ids.iter().map(name).collect()));
+        let wanted = (parent, job.children.iter().map(name).collect(), depends_on);
+        if known == wanted { Ok(()) } else { differ(&format!("links of {}", real.id), known, wanted) }
     }
 
     fn compare_jobs(&self) -> Result<(), String> {
@@ -292,6 +329,7 @@ impl Stage {
             if (dead, failure) != (job.retried, stamped) {
                 return differ(&format!("retries by itself of {id}"), (dead, failure), (job.retried, stamped));
             }
+            self.same_links(job, real)?;
             let stored = real.rare().is_some_and(|rare| rare.stored_next.is_some());
             if stored != job.stored_next.is_some() {
                 return differ(&format!("what is stored with {id}"), stored, !stored);

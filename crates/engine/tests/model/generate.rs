@@ -1,6 +1,7 @@
 //! Random sequences from a seed. Each leaves whole kinds of steps out, so that rare ones meet often in some of them.
 
-use crate::commands::{AddStep, ClaimOf, IdOf, Step, Token, Worked, parse};
+use crate::adding::{AddStep, IdOf};
+use crate::commands::{ClaimOf, Step, Token, Worked, parse};
 use onceover_engine::command::{CleanState, DlqPatch};
 use onceover_engine::time::Millis;
 
@@ -30,15 +31,19 @@ impl Random {
         self.below(100) < percent
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len() as u32) as usize]
     }
 }
 
 /// Weight of each kind of step, and whether every sequence has it.
-const KINDS: [(Kind, u32, bool); 31] = [
+const KINDS: [(Kind, u32, bool); 35] = [
     (Kind::Push, 26, true),
     (Kind::Bulk, 5, false),
+    (Kind::Flow, 5, false),
+    (Kind::Tree, 9, false),
+    (Kind::Group, 9, false),
+    (Kind::Schedule, 6, false),
     (Kind::Pull, 16, true),
     (Kind::Ack, 9, false),
     (Kind::Fail, 8, false),
@@ -74,6 +79,10 @@ const KINDS: [(Kind, u32, bool); 31] = [
 enum Kind {
     Push,
     Bulk,
+    Flow,
+    Tree,
+    Group,
+    Schedule,
     Pull,
     Ack,
     Fail,
@@ -106,7 +115,7 @@ enum Kind {
 }
 
 /// What this sequence's adds may ask for, in percent; and how many names there are.
-struct Habits {
+pub struct Habits {
     queues: u32,
     keys: u32,
     ids: u32,
@@ -117,6 +126,8 @@ struct Habits {
     replace: u32,
     keep: u32,
     after: u32,
+    tree: u32,
+    pub group: u32,
     forget: u32,
     delay: u32,
     rare: u32,
@@ -138,10 +149,10 @@ const OPENINGS: [&str; 4] = [
 
 /// Makes one sequence.
 pub struct Generator<'a> {
-    random: &'a mut Random,
-    habits: Habits,
+    pub random: &'a mut Random,
+    pub habits: Habits,
     kinds: Vec<(Kind, u32)>,
-    labels: u32,
+    pub labels: u32,
 }
 
 /// About thirty steps.
@@ -172,6 +183,8 @@ impl<'a> Generator<'a> {
             replace: random.pick(&[0, 20, 50]),
             keep: random.pick(&[0, 0, 20, 60]),
             after: random.pick(&[0, 0, 15, 40]),
+            tree: random.pick(&[0, 0, 20, 50]),
+            group: random.pick(&[0, 0, 50, 100]),
             forget: random.pick(&[0, 10, 40]),
             delay: random.pick(&[0, 10, 40]),
             rare: random.pick(&[0, 0, 10, 30]),
@@ -180,7 +193,8 @@ impl<'a> Generator<'a> {
         };
         let mut kinds = Vec::with_capacity(KINDS.len());
         for (kind, weight, always) in KINDS {
-            if always || random.chance(60) {
+            let share = if matches!(kind, Kind::Schedule) { 30 } else { 60 };
+            if always || random.chance(share) {
                 kinds.push((kind, weight));
             }
         }
@@ -210,11 +224,16 @@ impl<'a> Generator<'a> {
                 let length = 1 + self.random.below(4);
                 Step::Bulk((0..length).map(|_| self.add(queue)).collect())
             }
+            Kind::Flow => self.flow(),
+            Kind::Tree => self.tree(),
+            Kind::Group => self.about_group(),
+            Kind::Schedule => self.schedule(),
             Kind::Pull => Step::Pull {
                 queue: self.queue(),
                 conn: 1 + self.random.below(2) as u8,
                 lock: self.percent(self.habits.lock).then(|| self.random.pick(&[500, 500, 4_000, 60_000])),
                 detach: self.random.chance(10),
+                wants: self.percent(self.habits.group).then(|| self.wants()),
             },
             Kind::Ack => Step::Ack { claim: self.claim(), remove: self.random.chance(10) },
             Kind::Fail => Step::Fail {
@@ -247,15 +266,7 @@ impl<'a> Generator<'a> {
             Kind::Owner => Step::Owner { queue: self.queue(), key: self.key() },
             Kind::PauseResume if self.random.chance(40) => Step::Pause(self.queue()),
             Kind::PauseResume => Step::Resume(self.queue()),
-            Kind::Limit if self.random.chance(50) => {
-                let max = self.random.pick(&[None, None, Some(0), Some(1), Some(2), Some(2)]);
-                Step::Most { queue: self.queue(), max }
-            }
-            Kind::Limit => {
-                let max = self.random.pick(&[None, None, Some(0), Some(1), Some(2), Some(3)]);
-                let ttl = self.random.pick(&[None, None, Some(30), Some(6_000)]).filter(|_| max.is_some());
-                Step::Rate { queue: self.queue(), max, ttl }
-            }
+            Kind::Limit => self.limit(),
             Kind::Disconnect => Step::Disconnect(1 + self.random.below(2) as u8),
             Kind::Time => self.time(),
             Kind::Stop => match self.random.below(4) {
@@ -264,6 +275,16 @@ impl<'a> Generator<'a> {
                 _ => Step::Commit,
             },
         }
+    }
+
+    fn limit(&mut self) -> Step {
+        if self.random.chance(50) {
+            let max = self.random.pick(&[None, None, Some(0), Some(1), Some(2), Some(2)]);
+            return Step::Most { queue: self.queue(), max };
+        }
+        let max = self.random.pick(&[None, None, Some(0), Some(1), Some(2), Some(3)]);
+        let ttl = self.random.pick(&[None, None, Some(30), Some(6_000)]).filter(|_| max.is_some());
+        Step::Rate { queue: self.queue(), max, ttl }
     }
 
     fn clean(&mut self) -> Step {
@@ -302,7 +323,7 @@ impl<'a> Generator<'a> {
         }
     }
 
-    fn add(&mut self, queue: u8) -> AddStep {
+    pub fn add(&mut self, queue: u8) -> AddStep {
         self.labels += 1;
         let mut add = AddStep { label: self.labels, queue, attempts: 1 + self.random.below(3), ..AddStep::default() };
         if self.percent(self.habits.key) {
@@ -330,18 +351,26 @@ impl<'a> Generator<'a> {
         add.slow = self.random.chance(20);
         add.priority = if self.random.chance(20) { self.random.pick(&[-1, 1, 2]) } else { 0 };
         add.job_ttl = self.percent(self.habits.rare).then(|| self.random.pick(&[0, 10, 40]));
-        if add.id.is_none() && add.after.is_empty() {
+        if self.percent(self.habits.group) {
+            add.group = Some(self.random.below(3) as u8);
+            add.group_max = self.random.chance(15).then(|| u64::from(1 + self.random.below(3)));
+            add.priority = add.priority.max(0);
+        }
+        if self.percent(self.habits.tree) && self.labels > 1 {
+            self.relate(&mut add);
+        }
+        if add.id.is_none() && add.after.is_empty() && add.parent.is_none() && add.children.is_empty() {
             add.repeat = self.percent(self.habits.repeat).then(|| self.random.pick(&[1, 2]));
         }
         add.timeout = self.percent(self.habits.rare).then(|| self.random.pick(&[0, 10, 40]));
         add
     }
 
-    fn percent(&mut self, percent: u32) -> bool {
+    pub fn percent(&mut self, percent: u32) -> bool {
         self.random.chance(percent)
     }
 
-    fn queue(&mut self) -> u8 {
+    pub fn queue(&mut self) -> u8 {
         self.random.below(self.habits.queues) as u8
     }
 
@@ -354,7 +383,7 @@ impl<'a> Generator<'a> {
     }
 
     /// Young jobs more often than old ones.
-    fn job(&mut self) -> u32 {
+    pub fn job(&mut self) -> u32 {
         let most = self.labels.max(1);
         let back = self.random.below(most).min(self.random.below(most));
         most - back

@@ -2,6 +2,7 @@
 //!
 //! States and texts are protocol-core.md 4 to 8 and protocol-admin.md 2 and 5; what becomes of keys is dedup.md 4 and 7.
 
+use crate::groups::Wants;
 use crate::limits::Limits;
 use crate::marks::mark;
 use crate::naive::{Answer, Delivery, Generation, Id, Job, Lock, Model, Refusal, State};
@@ -19,6 +20,8 @@ const SWEEP_EVERY: i64 = 5_000;
 enum Due {
     Expiry(Generation),
     Timeout(Generation),
+    Promote(Generation),
+    Schedule(usize),
     Retry(Generation),
     Forgotten(Generation),
     Sweep,
@@ -39,10 +42,12 @@ impl Model {
     pub fn begin(&mut self, now: i64) {
         self.now = now;
         self.next_sweep.get_or_insert(now + SWEEP_EVERY);
+        self.tell_parents();
         while let Some((_, due)) = self.deadlines().into_iter().min().filter(|(at, _)| *at <= now) {
             match due {
                 Due::Expiry(job) => {
                     mark("time", "job ttl");
+                    self.will_tell_parent(job);
                     self.remove_job(job);
                 }
                 Due::Timeout(job) => {
@@ -51,6 +56,8 @@ impl Model {
                     self.jobs[job].timed_out.extend(number);
                     self.attempt_failed(job, false, false);
                 }
+                Due::Promote(job) => self.touch(job),
+                Due::Schedule(number) => self.schedule_due(number),
                 Due::Retry(job) => self.retry_by_itself(job),
                 Due::Forgotten(job) => {
                     mark("dead letter", "forgotten");
@@ -58,6 +65,7 @@ impl Model {
                 }
                 Due::Sweep => self.sweep(),
             }
+            self.tell_parents();
         }
     }
 
@@ -68,6 +76,9 @@ impl Model {
             if let (State::Queued, Some(ttl)) = (job.state, step.job_ttl) {
                 all.push((job.created_at + ttl + 1, Due::Expiry(at)));
             }
+            if job.state == State::Queued && !job.lined && job.group().is_some() {
+                all.push((job.run_at, Due::Promote(at)));
+            }
             if let (State::Active, Some(timeout)) = (job.state, step.timeout.filter(|timeout| *timeout > 0)) {
                 all.push((job.started_at + timeout, Due::Timeout(at)));
             }
@@ -77,6 +88,7 @@ impl Model {
                 all.extend(job.gone_at.map(|end| (end, Due::Forgotten(at))));
             }
         }
+        all.extend(self.schedules.iter().map(|schedule| (schedule.next_run, Due::Schedule(schedule.number))));
         all.extend(self.next_sweep.map(|at| (at, Due::Sweep)));
         all
     }
@@ -88,6 +100,7 @@ impl Model {
         all.extend(self.jobs.iter().filter(|job| job.state == State::Queued).map(|job| job.run_at));
         let leases = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.lock.as_ref());
         all.extend(leases.map(|lock| lock.expires_at));
+        all.extend(self.group_moments());
         all.extend(self.limits.iter().flat_map(Limits::moments));
         // What is kept for a week would take most steps there.
         all.retain(|at| *at > self.now && *at < self.now + 1_000_000);
@@ -121,6 +134,9 @@ impl Model {
     /// A lost lease puts back at once with the old runAt, a stall with the ordinary backoff.
     fn lease_lost(&mut self, at: Generation, at_once: bool) {
         let now = self.now;
+        if self.drop_lost(at) {
+            return;
+        }
         mark("time", if at_once { "lease lost" } else { "stalled" });
         let job = &mut self.jobs[at];
         job.attempts += 1;
@@ -134,7 +150,9 @@ impl Model {
         }
         job.state = State::Queued;
         job.late = delivery.lock.as_ref().map(|_| delivery.number);
-        if !at_once {
+        if at_once {
+            self.touch(at);
+        } else {
             self.back_off(at);
         }
     }
@@ -147,6 +165,7 @@ impl Model {
             job.run_at += 100_000;
             self.loose.push((at, self.now + 80_000, self.now + 120_000));
         }
+        self.touch(at);
     }
 
     fn attempt_failed(&mut self, at: Generation, unrecoverable: bool, remove: bool) {
@@ -177,12 +196,18 @@ impl Model {
                 were_active.push(at);
             }
         }
+        self.line_up_anew();
+        self.skip_missed();
         for at in were_active {
             let job = &mut self.jobs[at];
             if job.state == State::Gone {
                 // What followed an earlier one has replaced it.
                 continue;
             }
+            if self.drop_lost(at) {
+                continue;
+            }
+            let job = &mut self.jobs[at];
             job.attempts += 1;
             job.stalls += 1;
             if job.attempts >= job.spec.step.attempts || job.stalls >= STALLS_MAX {
@@ -196,11 +221,9 @@ impl Model {
     }
 
     /// PULL.
-    pub fn pull(&mut self, queue: u8, conn: u8, lock: Option<i64>, detach: bool) -> Answer {
+    pub fn pull(&mut self, queue: u8, conn: u8, lock: Option<i64>, detach: bool, wants: Option<Wants>) -> Answer {
         let now = self.now;
-        let ready = |job: &Job| job.spec.step.queue == queue && job.state == State::Queued && job.run_at <= now;
-        let order = |at: &Generation| (-self.jobs[*at].priority, self.jobs[*at].run_at, *at);
-        let first = (0..self.jobs.len()).filter(|at| ready(&self.jobs[*at])).min_by_key(order);
+        let first = self.first_for(queue, wants.unwrap_or_default());
         let first = first.filter(|_| !self.paused[usize::from(queue)] && self.lets_take(queue));
         let Some(at) = first else { return Answer::Pulled(None) };
         self.pay(queue);
@@ -208,6 +231,9 @@ impl Model {
         self.deliveries += 1;
         let job = &mut self.jobs[at];
         job.state = State::Active;
+        self.touch(at);
+        self.count_start(at, wants);
+        let job = &mut self.jobs[at];
         job.started_at = now;
         job.heartbeat_at = now;
         job.late = None;
@@ -304,7 +330,8 @@ impl Model {
 
     /// The connection ends (protocol-core.md 2.5).
     pub fn disconnect(&mut self, conn: u8) {
-        for job in &mut self.jobs {
+        for at in 0..self.jobs.len() {
+            let job = &mut self.jobs[at];
             let Some(delivery) = job.delivery.as_mut().filter(|delivery| delivery.conn == Some(conn)) else { continue };
             let stays = delivery.lock.as_ref().map_or(delivery.detached, |lock| lock.renewed);
             mark("disconnect", if stays { "stays" } else { "released" });
@@ -312,9 +339,14 @@ impl Model {
                 delivery.conn = None;
                 continue;
             }
+            if self.drop_lost(at) {
+                continue;
+            }
+            let job = &mut self.jobs[at];
             job.delivery = None;
             job.state = State::Queued;
             job.heartbeat_at = self.now;
+            self.touch(at);
         }
     }
 
@@ -385,6 +417,9 @@ impl Model {
             CleanState::Failed => self.all_in(queue, |job| job.state == State::Failed),
             CleanState::Nothing => Vec::new(),
         };
+        if state == CleanState::Completed {
+            jobs.retain(|at| !self.is_needed(*at));
+        }
         let has_ended = matches!(state, CleanState::Completed | CleanState::Failed);
         let age = |at: &Generation| if has_ended { self.jobs[*at].ended_at } else { self.jobs[*at].created_at };
         jobs.sort_by_key(|at| (age(at), *at));
@@ -402,6 +437,7 @@ impl Model {
         self.paused[usize::from(queue)] = false;
         self.dlq[usize::from(queue)] = DlqPatch::default();
         self.limits[usize::from(queue)] = Limits::default();
+        self.forget_groups(queue);
         Answer::Ok
     }
 }

@@ -1,7 +1,8 @@
 //! Rate and concurrency of a queue once more (protocol-admin.md 3): a level that rises with time, where the engine keeps the moment
 //! at which it is full.
 
-use crate::commands::{Step, option, queue_name};
+use crate::adding::option;
+use crate::commands::{Step, queue_name};
 use crate::marks::mark;
 use crate::naive::{Answer, Job, Model, State};
 use std::fmt;

@@ -4,11 +4,15 @@
 //! is made small and printed so that it can be pasted into `regressions.rs`. Wire forms, validation of fields, events and
 //! payload hashes are not looked at here.
 
+mod adding;
 mod adds;
 mod commands;
 mod dead;
 mod drive;
+mod families;
 mod generate;
+mod group_steps;
+mod groups;
 mod lifecycle;
 mod limits;
 mod marks;
@@ -16,8 +20,12 @@ mod moves;
 mod naive;
 mod regressions;
 mod rows;
+mod schedule_steps;
+mod schedules;
 mod shrink;
 mod translate;
+mod tree_steps;
+mod trees;
 
 use commands::Step;
 use generate::Random;

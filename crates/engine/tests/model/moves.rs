@@ -15,6 +15,7 @@ impl Model {
         job.state = State::Queued;
         job.delivery = None;
         job.run_at = run_at;
+        self.touch(at);
     }
 
     /// Promote.
@@ -23,6 +24,7 @@ impl Model {
         match self.by_id(id).filter(delayed) {
             Some(at) => {
                 self.jobs[at].run_at = self.now;
+                self.touch(at);
                 Answer::Ok
             }
             None => Answer::No(Refusal::NotDelayed),
@@ -32,8 +34,11 @@ impl Model {
     /// ChangePriority.
     pub fn priority(&mut self, id: Id, priority: i32) -> Answer {
         match self.by_id(id).filter(|at| self.jobs[*at].state == State::Queued) {
+            // Groups know no priority below 0.
+            Some(at) if self.jobs[at].group().is_some() && priority < 0 => Answer::No(Refusal::Some),
             Some(at) => {
                 self.jobs[at].priority = priority;
+                self.touch(at);
                 Answer::Ok
             }
             None => Answer::No(Refusal::NotInQueue),
@@ -79,8 +84,10 @@ impl Model {
                 Answer::Ok
             }
             State::Queued => {
-                let job = &mut self.jobs[at];
-                job.run_at = job.run_at.min(self.now);
+                if self.jobs[at].run_at > self.now {
+                    self.jobs[at].run_at = self.now;
+                    self.touch(at);
+                }
                 Answer::Ok
             }
             State::Failed if self.retry(at) => Answer::Ok,
@@ -99,9 +106,17 @@ impl Model {
         if let Err(why) = self.fits(at, token) {
             return Answer::No(why);
         }
+        let children = self.jobs[at].children.clone();
+        let unresolved = self.live_ones(at, children);
+        if !unresolved.is_empty() {
+            mark("parked", "waits for its children");
+        }
         let job = &mut self.jobs[at];
+        let missing: Vec<Id> = unresolved.iter().copied().filter(|id| !job.depends_on.contains(id)).collect();
+        job.depends_on.extend(missing);
         job.state = State::Blocked;
-        job.parked = true;
+        job.parked = unresolved.is_empty();
+        job.unresolved = unresolved;
         job.delivery = None;
         Answer::Moved
     }
@@ -117,13 +132,17 @@ impl Model {
             let is_own = self.entries[entry].owner == at;
             mark("retry", if is_own { "own window" } else { "moves a window without a live owner" });
         }
-        self.put_back(at, self.now);
+        let now = self.now;
         let job = &mut self.jobs[at];
+        job.state = State::Queued;
+        job.run_at = now;
         job.attempts = 0;
         job.stalls = 0;
         job.late = None;
         job.timed_out.clear();
         job.retried = 0;
+        job.has_result = false;
+        job.leaves = false;
         self.take_key(at);
         self.wait_again(at);
         true
@@ -131,15 +150,13 @@ impl Model {
 
     /// A retried job waits for those of its dependencies that are live, but for none that waits for it (protocol-admin.md 7).
     fn wait_again(&mut self, at: Generation) {
-        let waiting = self.waiting_on(self.jobs[at].id);
-        let is_live = |id: &Id| self.by_id(*id).is_some_and(|at| self.jobs[at].is_live());
-        let after = self.jobs[at].spec.after.iter().copied();
-        let unresolved: Vec<Id> = after.filter(|id| is_live(id) && !waiting.contains(id)).collect();
+        let unresolved = self.live_ones(at, self.jobs[at].depends_on.clone());
         if !unresolved.is_empty() {
             mark("retry", "waits again");
             self.jobs[at].state = State::Blocked;
         }
         self.jobs[at].unresolved = unresolved;
+        self.touch(at);
     }
 
     /// RetryDlq and RetryCompleted: oldest first, each sees what its predecessors did.

@@ -3,9 +3,14 @@
 //! What it remembers stands here; adds, jobIds and keys in `adds.rs`, workers and time in `lifecycle.rs`, the rest in `moves.rs`.
 //! Written from the contract, not from the engine: where the two differ, one of them is wrong.
 
-use crate::commands::AddStep;
+use crate::adding::AddStep;
+use crate::groups::Group;
 use crate::limits::Limits;
+use crate::schedules::Schedule;
+use crate::tree_steps::Policy;
+use crate::trees::{End, Parent, TreeRefusal};
 use onceover_engine::command::{DlqPatch, StateName};
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// A generation: the job's place in `Model::jobs`.
@@ -16,14 +21,23 @@ pub type Generation = usize;
 pub enum Id {
     Custom(u8),
     Made(Generation),
+    /// Planned by a client for its flow, for the add of this label.
+    Planned(u32),
 }
 
 /// An add with its references resolved.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Spec {
     pub step: AddStep,
     pub id: Option<Id>,
+    /// What it depends on, its children included.
     pub after: Vec<Id>,
+    pub parent: Option<Parent>,
+    /// Where its data says its parent is: then it joins that parent.
+    pub named_queue: Option<u8>,
+    pub children: Vec<Id>,
+    /// The schedule that makes it, and whether a job is dropped when its delivery is lost.
+    pub made_by: Option<(u8, bool)>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +66,20 @@ pub struct Job {
     pub ended_at: i64,
     pub attempts: u32,
     pub stalls: u32,
-    /// Dependencies that have not completed.
+    /// Whose child it is, its children, and what it depends on: as asked for, and as changed since.
+    pub parent: Option<Parent>,
+    pub children: Vec<Id>,
+    pub depends_on: Vec<Id>,
+    /// Dependencies that it still waits for.
     pub unresolved: Vec<Id>,
+    /// What it can read of its children, in order: id, queue, end.
+    pub ends: Vec<(Id, u8, End)>,
+    /// It completed with a result, of which nobody has taken it back.
+    pub has_result: bool,
+    /// It stands ready in its group's lane.
+    pub lined: bool,
+    /// It has ended and goes when its parent is named.
+    pub leaves: bool,
     /// Parked by its worker.
     pub parked: bool,
     /// Retries by itself since the last one by hand.
@@ -94,6 +120,15 @@ pub struct Entry {
     pub owner: Generation,
     pub owner_id: Id,
     pub expires_at: Option<i64>,
+}
+
+/// A child that failed for good, of which its parent has not heard yet.
+#[derive(Clone, Debug)]
+pub struct Failed {
+    pub child: Id,
+    pub queue: u8,
+    pub parent: Id,
+    pub policy: Policy,
 }
 
 /// What an add came to.
@@ -145,6 +180,8 @@ pub enum Refusal {
     NotInDlq,
     NotDelayed,
     CannotCancel,
+    NoSchedule,
+    Tree(TreeRefusal),
     /// One whose text is no contract.
     Some,
 }
@@ -169,6 +206,14 @@ pub enum Answer {
     Owner(Option<Id>),
     Cleaned(Vec<Id>),
     Moved,
+    /// A schedule's next run and its executions.
+    Schedule(i64, u64),
+    Group(onceover_engine::group::Answer),
+    Pushed(Vec<Id>),
+    /// Queue, id and generation of each child with a result.
+    Values(Vec<(u8, Id, Generation)>),
+    Failures(Vec<(u8, Id)>),
+    Detached(bool),
     No(Refusal),
 }
 
@@ -180,8 +225,15 @@ pub struct Model {
     pub entries: Vec<Entry>,
     /// Jobs that completed and were removed at once: they still satisfy a dependency.
     pub done_and_gone: Vec<Id>,
+    /// Failures of this step.
+    pub failed: VecDeque<Failed>,
     pub paused: [bool; 3],
     pub limits: [Limits; 3],
+    pub schedules: Vec<Schedule>,
+    pub schedules_made: usize,
+    pub groups: Vec<Group>,
+    /// The groups with a ready job, in the line in which they are served.
+    pub line: Vec<(u8, u8)>,
     /// Adds decided in this step.
     pub decided: Vec<Decided>,
     /// What each add's label was answered with.
@@ -200,6 +252,13 @@ pub struct Model {
     pub dlq: [DlqPatch; 3],
     /// The setting that ends a key with its owner, window or not.
     pub until_done: bool,
+}
+
+impl Spec {
+    /// An add that refers to nothing.
+    pub fn plain(step: AddStep) -> Spec {
+        Spec { step, id: None, after: Vec::new(), parent: None, named_queue: None, children: Vec::new(), made_by: None }
+    }
 }
 
 impl Job {

@@ -96,3 +96,51 @@ fn a_stored_add_is_not_lost_when_its_id_has_consumers() {
         ",
     );
 }
+
+#[test]
+fn a_completed_dependency_that_becomes_a_child_is_not_waited_for_again() {
+    check(
+        "
+        push 1 a id=x0
+        push 2 a
+        push 3 a after=1 after=2
+        pull a
+        ack 1
+        adopt 1 by=3
+        values 3
+        probe
+        pull a
+        ack 2
+        ",
+    );
+}
+
+#[test]
+fn a_batch_is_no_circle_through_a_parent_that_is_joined() {
+    check(
+        "
+        push 9 a id=x0
+        pull a
+        ack 9
+        push 1 b
+        push 2 b after=1
+        bulk 3 b id=x0 after=2 | 4 b joins=1 after=9
+        ",
+    );
+}
+
+#[test]
+fn a_stored_add_joins_no_parent_that_it_would_wait_for() {
+    check(
+        "
+        push 1 a
+        push 5 a
+        push 3 c key=k0
+        pull c
+        push 4 c key=k0 keep joins=1 after=5
+        adopt 1 by=5
+        ack 3
+        probe
+        ",
+    );
+}

@@ -14,6 +14,7 @@ use std::sync::Arc;
 pub struct Rows {
     jobs: BTreeMap<JobKey, JobRow>,
     data: BTreeMap<JobKey, Blob>,
+    results: BTreeMap<JobKey, Vec<u8>>,
     keys: BTreeMap<EntryId, KeyRow>,
     queues: BTreeMap<String, QueueSettings>,
     groups: BTreeMap<(String, String), GroupSettings>,
@@ -32,13 +33,19 @@ impl Rows {
 
     fn apply(&mut self, change: Change<'_>) -> Result<(), String> {
         match change {
-            Change::PutJob { job, queue, fresh, data, result: _ } => {
+            Change::PutJob { job, queue, fresh, data, result } => {
                 let row = JobRow { job: job.as_stored(), queue: Arc::from(queue) };
                 if data {
                     if job.data == Blob::OnDisk {
                         return Err(format!("{}: a payload that is not in memory cannot be written", job.id));
                     }
                     self.data.insert(job.key, job.data.clone());
+                }
+                match &job.result {
+                    Blob::Here(bytes) if result => drop(self.results.insert(job.key, bytes.to_vec())),
+                    Blob::Absent if result => drop(self.results.remove(&job.key)),
+                    Blob::OnDisk if result => return Err(format!("{}: a result that is not in memory", job.id)),
+                    _ => {}
                 }
                 if self.jobs.insert(job.key, row).is_some() == fresh {
                     return Err(format!("{}: fresh is {fresh}, the rows say otherwise", job.id));
@@ -48,7 +55,10 @@ impl Rows {
                     return Err(format!("{} has two rows, {:?} and {:?}", job.id, twin.job.key, job.key));
                 }
             }
-            Change::DeleteJob { key, keep_result: _ } => {
+            Change::DeleteJob { key, keep_result } => {
+                if !keep_result {
+                    self.results.remove(&key);
+                }
                 self.jobs.remove(&key);
                 self.data.remove(&key);
             }
@@ -70,8 +80,8 @@ impl Rows {
                 self.ends.insert(end.number, row);
             }
             Change::DeleteEnd(number) => drop(self.ends.remove(&number)),
-            // Results are not looked at here.
-            Change::PutResult { .. } | Change::DeleteResult(_) => {}
+            Change::PutResult { key, result } => drop(self.results.insert(key, result.to_vec())),
+            Change::DeleteResult(key) => drop(self.results.remove(&key)),
             Change::PutCompletedId { n, id } => drop(self.completed_ids.insert(n, Arc::from(id))),
             Change::PutSchedule { schedule, whole } => {
                 if self.schedules.insert(schedule.id, schedule.clone()).is_none() && !whole {
@@ -84,12 +94,18 @@ impl Rows {
         Ok(())
     }
 
+    /// What a job completed with, as it is stored.
+    pub fn result(&self, key: JobKey) -> Option<&[u8]> {
+        self.results.get(&key).map(|bytes| &bytes[..])
+    }
+
     /// As a store reads it: payloads of live jobs in memory, those of finished jobs not.
     pub fn snapshot(&self) -> Snapshot {
         let jobs = self.jobs.values().map(|row| {
             let mut row = row.clone();
             let data = self.data.get(&row.job.key).cloned().unwrap_or_default();
             let has_ended = matches!(row.job.state, JobState::Completed | JobState::Failed);
+            row.job.result = if self.results.contains_key(&row.job.key) { Blob::OnDisk } else { Blob::Absent };
             row.job.data = if has_ended && data != Blob::Absent { Blob::OnDisk } else { data };
             row
         });

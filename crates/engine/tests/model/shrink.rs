@@ -1,6 +1,9 @@
 //! Makes a failing sequence small: whole steps go first, then entries of batches, then options of adds.
 
-use crate::commands::{AddStep, Step};
+use crate::adding::AddStep;
+use crate::commands::Step;
+use crate::schedule_steps::{SaveStep, ScheduleStep};
+use crate::tree_steps::{Policy, TreeStep};
 
 /// Sequences tried before the smallest one so far is taken.
 const TRIES_MAX: usize = 20_000;
@@ -45,21 +48,21 @@ fn simpler(step: &Step) -> Vec<Step> {
     match step {
         Step::Push(add) => simpler_adds(add).into_iter().map(Step::Push).collect(),
         Step::Bulk(adds) => {
-            let mut all: Vec<Step> = adds.iter().cloned().map(Step::Push).collect();
-            for at in 0..adds.len() {
-                if adds.len() > 1 {
-                    all.push(Step::Bulk([&adds[..at], &adds[at + 1..]].concat()));
-                }
-                for simpler in simpler_adds(&adds[at]) {
-                    let mut copy = adds.clone();
-                    copy[at] = simpler;
-                    all.push(Step::Bulk(copy));
-                }
-            }
-            all
+            let single = adds.iter().cloned().map(Step::Push);
+            single.chain(simpler_batches(adds).into_iter().map(Step::Bulk)).collect()
         }
-        Step::Pull { queue, conn, lock: Some(_), detach } => {
-            vec![Step::Pull { queue: *queue, conn: *conn, lock: None, detach: *detach }]
+        Step::Tree(TreeStep::Flow(adds)) => {
+            simpler_batches(adds).into_iter().map(|adds| Step::Tree(TreeStep::Flow(adds))).collect()
+        }
+        Step::Pull { queue, conn, lock, detach, wants } if lock.is_some() || wants.is_some() => {
+            let (queue, conn, detach) = (*queue, *conn, *detach);
+            let unlocked = Step::Pull { queue, conn, lock: None, detach, wants: *wants };
+            let plain = Step::Pull { queue, conn, lock: *lock, detach, wants: None };
+            [unlocked, plain].into_iter().filter(|simpler| simpler != step).collect()
+        }
+        Step::Schedule(ScheduleStep::Save(save)) => {
+            let with = |add| Step::Schedule(ScheduleStep::Save(Box::new(SaveStep { add, ..(**save).clone() })));
+            simpler_adds(&save.add).into_iter().map(with).collect()
         }
         Step::Probe => vec![Step::Restart { down: 0 }],
         Step::Restart { down: 1.. } => vec![Step::Restart { down: 0 }],
@@ -67,9 +70,25 @@ fn simpler(step: &Step) -> Vec<Step> {
     }
 }
 
+/// The batch with one add or one option less each.
+fn simpler_batches(adds: &[AddStep]) -> Vec<Vec<AddStep>> {
+    let mut all = Vec::new();
+    for at in 0..adds.len() {
+        if adds.len() > 1 {
+            all.push([&adds[..at], &adds[at + 1..]].concat());
+        }
+        for simpler in simpler_adds(&adds[at]) {
+            let mut copy = adds.to_vec();
+            copy[at] = simpler;
+            all.push(copy);
+        }
+    }
+    all
+}
+
 /// The add with one option less each.
 fn simpler_adds(add: &AddStep) -> Vec<AddStep> {
-    let changes: [fn(&mut AddStep); 17] = [
+    let changes: [fn(&mut AddStep); 23] = [
         |add| add.id = None,
         |add| add.key = None,
         |add| add.ttl = None,
@@ -87,6 +106,12 @@ fn simpler_adds(add: &AddStep) -> Vec<AddStep> {
         |add| add.job_ttl = None,
         |add| add.timeout = None,
         |add| add.repeat = None,
+        |add| add.group = None,
+        |add| add.group_max = None,
+        |add| add.parent = None,
+        |add| add.children.truncate(1),
+        |add| add.children.clear(),
+        |add| add.policy = Policy::Keep,
     ];
     let changed = changes.iter().map(|change| {
         let mut copy = add.clone();

@@ -1,10 +1,15 @@
 //! Between the two languages: a step as the engine's command and as the model's answer, replies and decisions as the model
 //! says them.
 
-use crate::commands::{AddStep, ClaimOf, IDS, IdOf, KEYS, QUEUES, REPEAT_EVERY, Step, Token, Worked};
+use crate::adding::{AddStep, IdOf};
+use crate::commands::{ClaimOf, IDS, KEYS, QUEUES, REPEAT_EVERY, Step, Token, Worked};
 use crate::drive::Stage;
+use crate::group_steps;
 use crate::limits::RATE_DURATION;
 use crate::naive::{Answer, Code, Id, Refusal, Spec, State};
+use crate::schedule_steps;
+use crate::tree_steps::{self, ParentOf};
+use crate::trees::Parent;
 use onceover_engine::command::*;
 use onceover_engine::dedup::DecisionCode;
 use onceover_engine::effects::AddRecord;
@@ -27,7 +32,7 @@ pub static KEY_TEXTS: LazyLock<Vec<Arc<str>>> = LazyLock::new(|| KEYS.iter().map
 static ID_TEXTS: LazyLock<Vec<JobId>> = LazyLock::new(|| IDS.iter().map(|id| JobId::parse(id)).collect());
 
 /// A command of a connection, and the answer that the model gives.
-type Asked = (u64, Command, Answer);
+pub type Asked = (u64, Command, Answer);
 
 fn queue_text(queue: u8) -> Arc<str> {
     QUEUE_TEXTS[usize::from(queue)].clone()
@@ -68,10 +73,11 @@ pub fn same_decision(dry: &AddRecord, real: &AddRecord) -> Result<(), String> {
 }
 
 impl Stage {
-    fn job_id(&self, id: Id) -> JobId {
+    pub fn job_id(&self, id: Id) -> JobId {
         match id {
             Id::Custom(at) => ID_TEXTS[usize::from(at)].clone(),
             Id::Made(generation) => self.known[generation].0.clone(),
+            Id::Planned(label) => JobId::parse(&format!("t{label}")),
         }
     }
 
@@ -84,23 +90,44 @@ impl Stage {
         Some(self.model.jobs[at].id)
     }
 
-    fn spec(&self, add: &AddStep) -> Rc<Spec> {
+    pub fn spec(&self, add: &AddStep) -> Rc<Spec> {
         let id = match add.id {
             Some(IdOf::Custom(at)) => Some(Id::Custom(at)),
             Some(IdOf::Job(label)) => self.model.by_label(label),
             None => None,
         };
-        let mut after: Vec<Id> = Vec::new();
-        for dependency in add.after.iter().filter_map(|label| self.model.by_label(*label)) {
+        let resolved = |labels: &[u32]| {
+            let mut ids: Vec<Id> = Vec::new();
             // Nothing is said of a job that depends on itself by way of a reused id.
-            if Some(dependency) != id && !after.contains(&dependency) {
-                after.push(dependency);
+            for known in labels.iter().filter_map(|label| self.model.by_label(*label)) {
+                if Some(known) != id && !ids.contains(&known) {
+                    ids.push(known);
+                }
             }
-        }
-        Rc::new(Spec { step: add.clone(), id, after })
+            ids
+        };
+        let children = resolved(&add.children);
+        let after = resolved(&[&add.children[..], &add.after].concat());
+        let (parent, named_queue) = self.parent_of(add);
+        Rc::new(Spec { step: add.clone(), id, after, parent, named_queue, children, made_by: None })
     }
 
-    fn add(&self, spec: &Spec) -> Add {
+    /// The parent that an add names, and the queue that its data names.
+    fn parent_of(&self, add: &AddStep) -> (Option<Parent>, Option<u8>) {
+        let of = |label: u32| {
+            let id = self.model.by_label(label)?;
+            Some((id, self.model.by_id(id).map_or(0, |at| self.model.jobs[at].spec.step.queue)))
+        };
+        match add.parent {
+            None => (None, None),
+            Some(ParentOf::Pending) => (Some(Parent::Pending), Some(add.queue)),
+            Some(ParentOf::Bare(label)) => (of(label).map(|(id, _)| Parent::Of(id)), None),
+            Some(ParentOf::Joins(label)) => of(label).map(|(id, home)| (Parent::Of(id), home)).unzip(),
+            Some(ParentOf::Elsewhere(label)) => of(label).map(|(id, home)| (Parent::Of(id), (home + 1) % 3)).unzip(),
+        }
+    }
+
+    pub fn add(&self, spec: &Spec) -> Add {
         let step = &spec.step;
         let dedup_key = step.key.map(|key| KEY_TEXTS[usize::from(key)].clone());
         let dedup = match dedup_key {
@@ -113,19 +140,22 @@ impl Stage {
             },
             None => DedupRequest::default(),
         };
-        let has_rare =
-            !spec.after.is_empty() || step.job_ttl.is_some() || step.timeout.is_some() || step.repeat.is_some();
-        let rare = has_rare.then(|| {
-            Box::new(RareOptions {
+        let rare = {
+            let mut options = RareOptions {
                 depends_on: spec.after.iter().map(|id| self.job_id(*id)).collect(),
                 ttl: step.job_ttl.map(Millis),
                 timeout: step.timeout.map(Millis),
+                schedule: spec.made_by.map(|(name, _)| schedule_steps::name_text(name)),
+                drop_if_lost: spec.made_by.is_some_and(|(_, drops)| drops),
+                group: group_steps::group_of(step.group, step.group_max),
                 repeat: step
                     .repeat
                     .map(|limit| Repeat { limit: Some(limit), ..Repeat::new(Timing::Every(Millis(REPEAT_EVERY))) }),
                 ..RareOptions::default()
-            })
-        });
+            };
+            tree_steps::options_of(self, spec, &mut options);
+            (options != RareOptions::default()).then(|| Box::new(options))
+        };
         let backoff = Backoff { delay: Millis(if step.slow { 100_000 } else { 0 }), fixed: true, as_object: false };
         let new = NewJob {
             queue: queue_text(step.queue),
@@ -174,7 +204,7 @@ impl Stage {
                 let adds = specs.iter().map(|spec| self.add(spec)).collect();
                 (1, Command::PushBulk { adds }, self.model.bulk(&specs))
             }
-            Step::Pull { queue, conn, lock, detach } => {
+            Step::Pull { queue, conn, lock, detach, wants } => {
                 let pull = Pull {
                     queue: queue_text(*queue),
                     count: 1,
@@ -183,14 +213,18 @@ impl Stage {
                     owner: lock.map(|_| Arc::from("w")),
                     lock_ttl: Millis(lock.unwrap_or(30_000)),
                     detach: *detach,
-                    group: None,
+                    group: group_steps::wants_of(*wants),
                 };
                 let conn_id = self.conns[usize::from(*conn)];
-                (conn_id, Command::Pull(pull), self.model.pull(*queue, *conn, *lock, *detach))
+                (conn_id, Command::Pull(pull), self.model.pull(*queue, *conn, *lock, *detach, *wants))
             }
             Step::Ack { claim, remove } => {
                 let (id, token, Claim { id: name, token: text }) = self.claim(*claim)?;
-                let ack = Ack { id: name, token: text, result: None, remove: *remove };
+                let job = self.model.by_id(id).map(|at| self.model.jobs[at].spec.step.label);
+                // Jobs whose label is a multiple of four complete without a result.
+                let label = job.filter(|label| !label.is_multiple_of(4));
+                let result = label.map(|label| Payload::from(label.to_le_bytes()));
+                let ack = Ack { id: name, token: text, result, remove: *remove };
                 (1, Command::Ack(ack), self.model.ack(id, token, *remove))
             }
             Step::Fail { claim, unrecoverable, remove } => {
@@ -205,6 +239,9 @@ impl Stage {
                 };
                 (1, Command::Fail(fail), self.model.fail(id, token, *unrecoverable, *remove))
             }
+            Step::Tree(step) => return self.translate_tree(step),
+            Step::Schedule(step) => self.translate_schedule(step),
+            Step::Group(step) => self.translate_group(*step),
             _ => return self.translate_move(step),
         };
         Some(asked)
@@ -370,6 +407,11 @@ impl Stage {
             Reply::KeyOwner(Some(id)) => Answer::Owner(Some(id_of(id)?)),
             Reply::Cleaned(ids) => Answer::Cleaned(ids.iter().map(id_of).collect::<Option<_>>()?),
             Reply::Moved => Answer::Moved,
+            Reply::Schedule(onceover_engine::schedule::Answer::One(it)) => {
+                Answer::Schedule(it.next_run.0, it.executions)
+            }
+            Reply::Group(answer) => Answer::Group(*answer),
+            Reply::Flow(answer) => return self.tree_answer(answer),
             _ => return None,
         })
     }
@@ -401,6 +443,8 @@ impl Stage {
             Refusal::NotInDlq => "Failed job not in DLQ".to_owned(),
             Refusal::NotDelayed => "Job not found or not delayed".to_owned(),
             Refusal::CannotCancel => "Job not found or cannot be cancelled".to_owned(),
+            Refusal::NoSchedule => "Cron job not found".to_owned(),
+            Refusal::Tree(refusal) => self.tree_refusal(refusal),
             Refusal::Some => String::new(),
         }
     }

@@ -149,6 +149,7 @@ fn flow_specs(stage: &Stage, adds: &[AddStep]) -> Vec<Rc<Spec>> {
             parent: parent.map(|parent| Parent::Of(id_of(parent))),
             named_queue: parent.map(|parent| parent.queue),
             children,
+            made_by: None,
         })
     };
     adds.iter().map(spec).collect()
