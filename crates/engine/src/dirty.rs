@@ -64,6 +64,14 @@ impl Dirty {
             && !self.reserve
     }
 
+    /// The job or the key that was changed last stands in the file already: a million of them are not to be listed here.
+    pub(crate) fn was_read(&mut self) {
+        self.jobs.clear();
+        self.job_order.clear();
+        self.keys.clear();
+        self.key_order.clear();
+    }
+
     fn touch(&mut self, key: JobKey) -> &mut JobDirt {
         let order = &mut self.job_order;
         self.jobs.entry(key).or_insert_with(|| {

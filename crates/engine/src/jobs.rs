@@ -42,6 +42,13 @@ impl Jobs {
         by_id.insert_unique(id_hash, slot, |slot| keyed.hash_one(&at(slab, *slot).id));
     }
 
+    /// Makes room in the indexes for so many more.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        let Jobs { slab, by_key, by_id, keyed } = self;
+        by_key.reserve(more, |slot| hash_of(at(slab, *slot).key));
+        by_id.reserve(more, |slot| keyed.hash_one(&at(slab, *slot).id));
+    }
+
     pub(crate) fn remove(&mut self, key: JobKey) -> Option<Job> {
         let Jobs { slab, by_key, by_id, keyed } = self;
         let found = by_key.find_entry(hash_of(key), |slot| at(slab, *slot).key == key).ok()?;

@@ -204,6 +204,13 @@ impl Keys {
         by_text.insert_unique(text_hash, slot, |slot| hash_of_text(keyed, at(slab, *slot)));
     }
 
+    /// Makes room in the indexes for so many more.
+    pub(crate) fn reserve(&mut self, more: usize) {
+        let Keys { slab, by_entry, by_text, keyed, .. } = self;
+        by_entry.reserve(more, |slot| hash_of(at(slab, *slot).entry));
+        by_text.reserve(more, |slot| hash_of_text(keyed, at(slab, *slot)));
+    }
+
     fn remove(&mut self, entry: EntryId) -> Option<KeyEntry> {
         let Keys { slab, by_entry, by_text, keyed, .. } = self;
         let found = by_entry.find_entry(hash_of(entry), |slot| at(slab, *slot).entry == entry).ok()?;

@@ -31,15 +31,19 @@ impl Engine {
             self.load_end(row);
         }
         let mut were_active = Vec::new();
+        self.jobs.reserve(jobs.len());
+        self.keys.reserve(keys.len());
         for row in jobs {
             let key = row.job.key;
             if row.job.state == JobState::Active {
                 were_active.push(key);
             }
             self.load_job(row, now)?;
+            self.dirty.was_read();
         }
         for row in keys {
             self.load_key(row)?;
+            self.dirty.was_read();
         }
         self.load_limits(now);
         self.load_schedules(schedules)?;

@@ -70,7 +70,9 @@ impl Engine {
         match job.state {
             JobState::Queued => {
                 if job.ready {
-                    self.woken.push(job.queue);
+                    if self.woken.last() != Some(&job.queue) {
+                        self.woken.push(job.queue);
+                    }
                 } else {
                     self.timers.set(job.run_at, Timer::Promote(key));
                 }
