@@ -247,14 +247,17 @@ impl Engine {
         job.state = JobState::Completed;
         job.completed_at = Some(now);
         job.progress = 100.0;
-        job.result = Blob::from(ack.result.clone());
+        let earlier = std::mem::replace(&mut job.result, Blob::from(ack.result.clone()));
+        let has_result = [&earlier, &job.result].into_iter().any(|result| !matches!(result, Blob::Absent));
         let (id, queue) = (job.id.clone(), job.queue);
         let remove = ack.remove || job.spec.remove_on_complete;
         if let Some(rare) = job.extra.rare.as_deref_mut() {
             rare.late_token = None;
         }
         self.enter(key, now);
-        self.dirty.job_result(key);
+        if has_result {
+            self.dirty.job_result(key);
+        }
         self.totals.completed += 1;
         self.queues.get_mut(queue).totals.completed += 1;
         self.emit(effects, queue, Some(&id), now, EventKind::Completed { result: ack.result });
@@ -339,7 +342,7 @@ impl Engine {
         job.started_at = None;
         job.completed_at = None;
         job.run_at = now;
-        job.result = Blob::Absent;
+        let had_result = !matches!(std::mem::take(&mut job.result), Blob::Absent);
         if let Some(rare) = job.extra.rare.as_deref_mut() {
             rare.failure = None;
             rare.auto_retries = retries;
@@ -356,7 +359,9 @@ impl Engine {
         }
         self.note(key, if waits { StateName::WaitingChildren } else { StateName::Waiting }, now, None, None);
         self.enter(key, now);
-        self.dirty.job_result(key);
+        if had_result {
+            self.dirty.job_result(key);
+        }
         true
     }
 

@@ -24,31 +24,36 @@ pub struct NewJob {
     #[serde(default, skip_serializing_if = "DedupRequest::is_plain")]
     pub dedup: DedupRequest,
     /// -1,000,000 to 1,000,000; higher first.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub priority: i32,
     /// 0 to 365 days.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub delay: Millis,
     /// 1 to 1000 executions.
     pub max_attempts: u32,
     /// How long to wait before the next attempt.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub backoff: Backoff,
     /// Newest first within its priority, before all others of it.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub lifo: bool,
     /// Forget record and result at completion.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub remove_on_complete: bool,
     /// Forget the job at its final failure.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub remove_on_fail: bool,
     /// Survive power loss, not only a killed process.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub durable: bool,
     /// Options that few jobs have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rare: Option<Box<RareOptions>>,
+}
+
+/// Every job's row holds its request, so what was not asked for takes no room there. The defaults are part of the file's format.
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl NewJob {
@@ -148,19 +153,19 @@ mod payload_as_hex {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct DedupRequest {
     /// Whether the text is a hash of the payload (Conveyor's `hash: true`).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub from_hash: bool,
     /// The window, at least 0; none = as long as the owner lives.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub ttl: Option<Millis>,
     /// Restart the window on a repeat. Has an effect only with a ttl greater than 0 (dedup.md 3).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub extend: bool,
     /// The newest add wins.
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub replace: bool,
     /// BullMQ's keepLastIfActive (dedup.md 10).
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub keep_last: bool,
 }
 
@@ -235,12 +240,16 @@ pub struct RareOptions {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub debounce_ttl: Option<f64>,
     /// Its parent fails with it. Of these four, the first that is set counts in the order fail, continue, ignore, remove.
+    #[serde(skip_serializing_if = "is_default")]
     pub fail_parent_on_failure: bool,
     /// Its parent forgets it when it fails.
+    #[serde(skip_serializing_if = "is_default")]
     pub remove_dependency_on_failure: bool,
     /// Its parent runs at once when it fails.
+    #[serde(skip_serializing_if = "is_default")]
     pub continue_parent_on_failure: bool,
     /// Its parent waits for the others only when it fails, and can read why.
+    #[serde(skip_serializing_if = "is_default")]
     pub ignore_dependency_on_failure: bool,
     /// The group whose lane it waits in.
     #[serde(skip_serializing_if = "Option::is_none")]

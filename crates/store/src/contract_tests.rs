@@ -257,13 +257,16 @@ fn an_entry_is_written_as_it_stands() {
 #[test]
 fn a_failed_commit_stores_nothing_of_its_turn() {
     on_each_store(|store| {
-        let (kept, new, missing) = (plain_job(1), plain_job(2), plain_job(3));
+        let (kept, new, missing) = (plain_job(1), plain_job(2), full_schedule(3));
         commit(store, vec![fresh(&kept)]).unwrap();
         let before = text(&loaded(store));
-        let changes =
-            vec![Change::DeleteJob { key: JobKey(1), keep_result: false }, fresh(&new), again(&missing, false, false)];
+        let changes = vec![
+            Change::DeleteJob { key: JobKey(1), keep_result: false },
+            fresh(&new),
+            Change::PutSchedule { schedule: &missing, whole: false },
+        ];
         let refused = commit(store, changes).unwrap_err();
-        assert!(refused.to_string().contains("table jobs, row 3"), "{refused}");
+        assert!(refused.to_string().contains("table schedules, row 3"), "{refused}");
         assert_eq!(text(&loaded(store)), before);
         assert!(
             matches!(commit(store, vec![fresh(&kept)]), Err(StoreError::Corrupt { .. })),

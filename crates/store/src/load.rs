@@ -28,14 +28,18 @@ use std::sync::Arc;
 /// A payload is read only for jobs that may still be delivered, or whose next run needs it; of others it is enough to know
 /// that it is there.
 const JOBS: &str = "
-SELECT generation, id, queue, state, priority, lifo, created_at_ms, run_at_ms, started_at_ms, completed_at_ms,
-    last_heartbeat_at_ms, failed_attempts, stalls, progress, payload_fingerprint, spec, has_custom_id, dedup_key,
-    extra,
-    payloads.generation IS NOT NULL AS has_payload,
+SELECT generation, id, created_at_ms, payload_fingerprint, spec, has_custom_id, dedup_key,
+    state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress, extra, failed_attempts, stalls, priority, lifo,
+    run_at_ms,
+    payload IS NOT NULL AS has_payload,
     CASE WHEN state IN ('completed', 'failed') AND spec NOT LIKE '%\"repeat\"%' THEN NULL ELSE payload END AS payload,
     results.generation IS NOT NULL AS has_result
-FROM jobs LEFT JOIN payloads USING (generation) LEFT JOIN results USING (generation)
+FROM jobs LEFT JOIN job_states USING (generation) LEFT JOIN results USING (generation)
 ORDER BY generation";
+
+/// States of jobs that have disappeared from the file, which only another program can have done.
+const STRAYS: &str = "
+SELECT generation FROM job_states WHERE generation NOT IN (SELECT generation FROM jobs) ORDER BY generation";
 
 const KEYS: &str = "
 SELECT entry, queue, key, is_payload_hash, owner_generation, owner_id, ttl_ms, expires_at_ms, registered_at_ms, tally
@@ -63,6 +67,9 @@ const COMPLETED_IDS: &str = "SELECT generation, id FROM completed_ids ORDER BY g
 const SCHEDULES: &str = "
 SELECT number, name, next_run_at_ms, executions, last_run, rule, payload FROM schedules ORDER BY number";
 
+/// Columns of a job's state behind the first.
+const STATE_COLUMNS_LEFT: usize = 10;
+
 const STATES: [JobState; 5] =
     [JobState::Queued, JobState::Blocked, JobState::Active, JobState::Completed, JobState::Failed];
 
@@ -75,6 +82,8 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
     let mut names = Names::default();
     let mut specs = Specs::default();
     let mut faults = Vec::new();
+    let stray = |_: &mut Cells<'_, '_>| Err::<(), _>("its job has disappeared from the file".to_owned());
+    rows(&moment, file, "job_states", STRAYS, &mut faults, stray)?;
     let snapshot = Snapshot {
         jobs: rows(&moment, file, "jobs", JOBS, &mut faults, |cells| job(cells, &mut names, &mut specs))?,
         keys: rows(&moment, file, "dedup_keys", KEYS, &mut faults, |cells| key(cells, &mut names))?,
@@ -121,33 +130,35 @@ fn rows<T>(
 fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Result<JobRow, String> {
     let key = JobKey(cells.number("generation")?);
     let id = cells.id("id")?;
-    let queue = names.shared(cells.text("queue")?);
-    let state = cells.state()?;
+    let created_at = cells.moment("created_at_ms")?;
+    let fingerprint = cells.take::<i64>("payload_fingerprint")?.cast_unsigned();
+    let spec = cells.spec(names, specs)?;
     let mut job = Job {
         key,
         id,
         queue: QueueId(0),
-        state,
-        ready: false,
-        priority: cells.take("priority")?,
-        lifo: cells.take("lifo")?,
-        created_at: cells.moment("created_at_ms")?,
-        run_at: cells.moment("run_at_ms")?,
-        started_at: cells.take::<Option<i64>>("started_at_ms")?.map(Timestamp),
-        completed_at: cells.take::<Option<i64>>("completed_at_ms")?.map(Timestamp),
-        last_heartbeat: cells.moment("last_heartbeat_at_ms")?,
-        attempts: cells.take("failed_attempts")?,
-        stall_count: cells.take("stalls")?,
-        progress: cells.take("progress")?,
-        fingerprint: cells.take::<i64>("payload_fingerprint")?.cast_unsigned(),
-        spec: cells.spec(&queue, specs)?,
         has_custom_id: cells.take("has_custom_id")?,
         dedup_key: cells.take("dedup_key")?,
-        extra: cells.json::<Option<Extra>>("extra")?.unwrap_or_default(),
+        state: JobState::Queued,
+        ready: false,
+        priority: spec.priority,
+        lifo: spec.lifo,
+        created_at,
+        run_at: created_at.plus(spec.delay),
+        started_at: None,
+        completed_at: None,
+        last_heartbeat: created_at,
+        attempts: 0,
+        stall_count: 0,
+        progress: 0.0,
+        fingerprint,
+        spec,
+        extra: Extra::default(),
         data: Blob::Absent,
         result: Blob::Absent,
         delivery: None,
     };
+    job_state(cells, &mut job)?;
     job.data = match (cells.take("has_payload")?, cells.bytes("payload")?) {
         (false, _) => Blob::Absent,
         (true, Some(bytes)) => Blob::Here(Payload::from(bytes)),
@@ -156,7 +167,28 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Resul
     if cells.take("has_result")? {
         job.result = Blob::OnDisk;
     }
+    let queue = Arc::clone(&job.spec.queue);
     Ok(JobRow { job, queue })
+}
+
+/// The columns of `job_states`, which are NULL when the job waits as it was added.
+fn job_state(cells: &mut Cells<'_, '_>, job: &mut Job) -> Result<(), String> {
+    let Some(state) = cells.state()? else {
+        cells.next += STATE_COLUMNS_LEFT;
+        return Ok(());
+    };
+    job.state = state;
+    job.started_at = cells.take::<Option<i64>>("started_at_ms")?.map(Timestamp);
+    job.completed_at = cells.take::<Option<i64>>("completed_at_ms")?.map(Timestamp);
+    job.last_heartbeat = cells.moment("last_heartbeat_at_ms")?;
+    job.progress = cells.take("progress")?;
+    job.extra = cells.json::<Option<Extra>>("extra")?.unwrap_or_default();
+    job.attempts = cells.take("failed_attempts")?;
+    job.stall_count = cells.take("stalls")?;
+    job.priority = cells.take::<Option<i32>>("priority")?.unwrap_or(job.priority);
+    job.lifo = cells.take::<Option<bool>>("lifo")?.unwrap_or(job.lifo);
+    job.run_at = cells.take::<Option<i64>>("run_at_ms")?.map_or(job.run_at, Timestamp);
+    Ok(())
 }
 
 fn key(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<KeyRow, String> {
@@ -302,14 +334,12 @@ struct Specs {
 }
 
 impl Specs {
-    fn read(&mut self, text: &str, queue: &Arc<str>) -> serde_json::Result<Arc<NewJob>> {
+    fn read(&mut self, text: &str, names: &mut Names) -> serde_json::Result<Arc<NewJob>> {
         if let Some(known) = self.known.get(text) {
             return Ok(Arc::clone(known));
         }
         let mut spec: NewJob = serde_json::from_str(text)?;
-        if spec.queue == *queue {
-            spec.queue = Arc::clone(queue);
-        }
+        spec.queue = names.shared(&spec.queue);
         let spec = Arc::new(spec);
         if self.known.len() == SPECS_MAX {
             self.known.clear();
@@ -389,10 +419,14 @@ impl<'row> Cells<'row, '_> {
         self.text(column).map(JobId::parse)
     }
 
-    fn state(&mut self) -> Result<JobState, String> {
-        let text = self.text("state")?;
+    /// None when the column is NULL.
+    fn state(&mut self) -> Result<Option<JobState>, String> {
+        let value = self.value("state")?;
+        let Some(text) = value.as_str_or_null().map_err(|cause| format!("column state: {cause}"))? else {
+            return Ok(None);
+        };
         let known = STATES.into_iter().find(|state| state_text(*state) == text);
-        known.ok_or_else(|| format!("column state: no state is called '{text}'"))
+        known.map(Some).ok_or_else(|| format!("column state: no state is called '{text}'"))
     }
 
     /// JSON text; NULL is read as JSON's null.
@@ -401,13 +435,8 @@ impl<'row> Cells<'row, '_> {
         serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(|cause| format!("column {column}: {cause}"))
     }
 
-    fn spec(&mut self, queue: &Arc<str>, specs: &mut Specs) -> Result<Arc<NewJob>, String> {
-        let text = self.text("spec")?;
-        let spec = specs.read(text, queue).map_err(|cause| format!("column spec: {cause}"))?;
-        if spec.queue != *queue {
-            return Err(format!("columns queue and spec: they name two queues, '{queue}' and '{}'", spec.queue));
-        }
-        Ok(spec)
+    fn spec(&mut self, names: &mut Names, specs: &mut Specs) -> Result<Arc<NewJob>, String> {
+        specs.read(self.text("spec")?, names).map_err(|cause| format!("column spec: {cause}"))
     }
 }
 

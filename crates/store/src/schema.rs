@@ -16,7 +16,7 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8];
+const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -193,6 +193,64 @@ CREATE TABLE dependency_ends (              -- of jobs that have not completed: 
     ending TEXT NOT NULL,                   -- met, value, continued, ignored, dropped
     result_generation INTEGER,              -- with value: the generation whose result the job may read
     error TEXT                              -- with continued and ignored
+);
+";
+
+/// What an add asked for and what became of the job since stand apart: a job that waits as it was added has one slim row.
+const FORMAT_9: &str = "
+CREATE TABLE job_states (                   -- what became of a job since it was added; no row: it waits as it was added
+    generation INTEGER PRIMARY KEY,
+    state TEXT NOT NULL,                    -- queued, blocked, active, completed, failed
+    started_at_ms INTEGER,
+    completed_at_ms INTEGER,
+    last_heartbeat_at_ms INTEGER NOT NULL,
+    progress REAL NOT NULL,
+    extra TEXT,                             -- the rest, as JSON
+    failed_attempts INTEGER NOT NULL DEFAULT 0,
+    stalls INTEGER NOT NULL DEFAULT 0,
+    priority INTEGER,                       -- NULL, here and in the next two: as its spec says
+    lifo INTEGER,
+    run_at_ms INTEGER
+);
+INSERT INTO job_states SELECT generation, state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress, extra,
+    failed_attempts, stalls, priority, lifo, run_at_ms FROM jobs;
+CREATE TABLE added_jobs (
+    generation INTEGER PRIMARY KEY,         -- ascending, never reused
+    id TEXT NOT NULL,
+    created_at_ms INTEGER NOT NULL,
+    payload_fingerprint INTEGER NOT NULL,
+    spec TEXT NOT NULL,                     -- what was asked for, as JSON, with the queue's name; written once
+    has_custom_id INTEGER NOT NULL DEFAULT 0,
+    dedup_key TEXT,                         -- the key it asked for, whether or not it owns it
+    payload BLOB                            -- MessagePack; NULL: it has none
+);
+INSERT INTO added_jobs SELECT generation, id, created_at_ms, payload_fingerprint, spec, has_custom_id, dedup_key, payload
+FROM jobs LEFT JOIN payloads USING (generation) ORDER BY generation;
+DROP VIEW job_overview;
+DROP TABLE jobs;
+DROP TABLE payloads;
+ALTER TABLE added_jobs RENAME TO jobs;
+CREATE VIEW job_overview AS                 -- for people: jobs in the words of the window
+SELECT generation, id, json_extract(spec, '$.queue') AS queue, json_extract(spec, '$.name') AS name,
+    CASE
+        WHEN stored_state = 'queued' AND due_at_ms > (julianday('now') - 2440587.5) * 86400000 THEN 'delayed'
+        WHEN stored_state = 'queued' AND current_priority > 0 THEN 'prioritized'
+        WHEN stored_state = 'queued' THEN 'waiting'
+        WHEN stored_state = 'blocked' THEN 'waiting-children'
+        ELSE stored_state
+    END AS state,
+    dedup_key AS asked_key, has_payload, current_priority AS priority, failed_attempts,
+    json_extract(spec, '$.max_attempts') AS attempts_max,
+    datetime(created_at_ms / 1000, 'unixepoch') AS created_at, datetime(due_at_ms / 1000, 'unixepoch') AS run_at,
+    datetime(started_at_ms / 1000, 'unixepoch') AS started_at, datetime(completed_at_ms / 1000, 'unixepoch') AS completed_at,
+    failed_with
+FROM (
+    SELECT generation, id, spec, dedup_key, created_at_ms, started_at_ms, completed_at_ms,
+        payload IS NOT NULL AS has_payload, coalesce(state, 'queued') AS stored_state,
+        coalesce(priority, json_extract(spec, '$.priority'), 0) AS current_priority,
+        coalesce(run_at_ms, created_at_ms + coalesce(json_extract(spec, '$.delay'), 0)) AS due_at_ms,
+        coalesce(failed_attempts, 0) AS failed_attempts, json_extract(extra, '$.rare.failure.error') AS failed_with
+    FROM jobs LEFT JOIN job_states USING (generation)
 );
 ";
 

@@ -4,8 +4,9 @@ use super::*;
 use crate::samples::Folder;
 use crate::{SqliteStore, Storage};
 use onceover_engine::command::{Add, DedupRequest};
-use onceover_engine::names::JobId;
-use onceover_engine::time::Millis;
+use onceover_engine::job::{Blob, JobState};
+use onceover_engine::names::{JobId, JobKey};
+use onceover_engine::time::{Millis, Timestamp};
 use std::sync::Arc;
 
 #[test]
@@ -42,4 +43,47 @@ fn keys_and_job_ids_leave_the_request() {
         Add { custom_id: Some(JobId::parse("7")), dedup_key: Some(key), data, ..Add::new(next.spec.clone()) }
     );
     assert_eq!((&next.spec.dedup, next.spec.priority), (&asked, 2));
+}
+
+#[test]
+fn jobs_are_taken_apart_into_what_was_asked_for_and_what_became_of_it() {
+    let folder = Folder::new();
+    let mut conn = Connection::open(folder.file()).unwrap();
+    conn.pragma_update(None, "journal_mode", "wal").unwrap();
+    for (done, step) in STEPS[..8].iter().enumerate() {
+        take_step(&mut conn, step, done as u32 + 1).unwrap();
+    }
+    let spec = r#"{"queue":"mail","name":"n","max_attempts":3,"priority":2,"delay":100}"#;
+    let insert =
+        "INSERT INTO jobs VALUES (?1, ?2, 'mail', ?3, 7, 1, 1, ?4, 5, NULL, 6, 2, 3, 25.5, -9, ?5, ?6, 1, 'k')";
+    let extra = r#"{"timeline":[{"state":"waiting","at":4}]}"#;
+    for (generation, id, state) in [(1, "late", "queued"), (2, "runs", "active"), (3, "ended", "completed")] {
+        conn.execute(insert, rusqlite::params![generation, id, state, 40, spec, extra]).unwrap();
+    }
+    conn.execute_batch("INSERT INTO payloads VALUES (1, x'01'), (3, x'03'); INSERT INTO results VALUES (3, x'c0')")
+        .unwrap();
+    drop(conn);
+
+    let mut store = SqliteStore::open(&folder.file()).unwrap();
+    let rows = store.load().unwrap().jobs;
+    let blobs: Vec<_> = rows.iter().map(|row| (&row.job.data, &row.job.result)).collect();
+    let here = Blob::Here([1].into());
+    assert_eq!(blobs, [(&here, &Blob::Absent), (&Blob::Absent, &Blob::Absent), (&Blob::OnDisk, &Blob::OnDisk)]);
+    assert_eq!(store.payload(JobKey(3)).unwrap(), Some([3].into()));
+    let states: Vec<_> = rows.iter().map(|row| row.job.state).collect();
+    assert_eq!(states, [JobState::Queued, JobState::Active, JobState::Completed]);
+    for job in rows.iter().map(|row| &row.job) {
+        assert_eq!((job.priority, job.lifo, job.run_at), (7, true, Timestamp(40)), "not as the request says");
+        assert_eq!((job.created_at, job.started_at, job.completed_at), (Timestamp(1), Some(Timestamp(5)), None));
+        assert_eq!((job.last_heartbeat, job.attempts, job.stall_count), (Timestamp(6), 2, 3));
+        assert_eq!((job.progress, job.fingerprint, job.has_custom_id), (25.5, (-9_i64).cast_unsigned(), true));
+        assert_eq!((job.dedup_key.as_deref(), job.extra.timeline.len()), (Some("k"), 1));
+        assert_eq!((&*job.spec.queue, job.spec.priority, job.spec.delay), ("mail", 2, Millis(100)));
+    }
+    assert!(rows.iter().all(|row| &*row.queue == "mail"));
+    let overview =
+        "SELECT group_concat(queue || ' ' || state || ' ' || priority || ' ' || run_at, '; ') FROM job_overview";
+    let seen: String = store.conn.query_row(overview, [], |row| row.get(0)).unwrap();
+    let since = "7 1970-01-01 00:00:00";
+    assert_eq!(seen, format!("mail prioritized {since}; mail active {since}; mail completed {since}"));
 }

@@ -59,7 +59,7 @@ fn move_all(conn: &mut Connection, faults: &[Fault]) -> rusqlite::Result<()> {
         match *table {
             "jobs" => {
                 move_rows(&turn, "jobs", "generation = ?1", row, why)?;
-                move_rows(&turn, "payloads", "generation = ?1", row, "its job was set aside")?;
+                move_rows(&turn, "job_states", "generation = ?1", row, why)?;
                 move_rows(&turn, "results", "generation = ?1", row, "its job was set aside")?;
                 let kept_alive = "owner_generation = ?1 AND expires_at_ms IS NULL";
                 move_rows(&turn, "dedup_keys", kept_alive, row, "its owner was set aside")?;

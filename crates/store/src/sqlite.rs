@@ -37,7 +37,7 @@ const MERGED_AFTER_PAGES: i64 = 4_096;
 /// What is left of the log's file after it was merged, however long a burst or a slow reader made it.
 const LOG_KEPT_BYTES_MAX: i64 = 64 * 1024 * 1024;
 
-const PAYLOAD: &str = "SELECT payload FROM payloads WHERE generation = ?1";
+const PAYLOAD: &str = "SELECT payload FROM jobs WHERE generation = ?1 AND payload IS NOT NULL";
 const RESULT: &str = "SELECT result FROM results WHERE generation = ?1";
 
 /// Nobody reads the row; `replace` makes SQLite write a page.

@@ -1,43 +1,42 @@
 //! One changed row to one or a few statements, all of them prepared once and kept.
 //!
-//! A job's request is written when its row is made and never again. Structures are taken apart field by field, so that a field
+//! Structures are taken apart field by field, so that a field
 //! added to the engine does not compile until it is stored or left out on purpose.
 
+mod job_rows;
+
 use crate::error::StoreError;
+use job_rows::SpecTexts;
 use onceover_engine::change::{Change, GroupSettings, QueueSettings};
-use onceover_engine::command::NewJob;
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::KeyEntry;
 use onceover_engine::flow_wait::{End, Ending};
-use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
-use onceover_engine::names::JobKey;
+use onceover_engine::names::{JobId, JobKey};
 use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::Schedule;
 use onceover_engine::webhook::Webhook;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, params};
 use serde::Serialize;
+use std::fmt::Write as _;
 use std::path::Path;
-use std::sync::Arc;
+
+pub(crate) use job_rows::state_text;
 
 /// The row of `meta` with the last `Change::Reserve`.
 pub(crate) const RESERVED: &str = "numbers_reserved_below";
-
-const INSERT_JOB: &str = "
-INSERT INTO jobs (generation, state, priority, lifo, run_at_ms, started_at_ms, completed_at_ms, last_heartbeat_at_ms,
-    failed_attempts, stalls, progress, payload_fingerprint, extra, id, queue, created_at_ms, spec, has_custom_id, dedup_key)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19)";
-
-const UPDATE_JOB: &str = "
-UPDATE jobs SET state = ?2, priority = ?3, lifo = ?4, run_at_ms = ?5, started_at_ms = ?6, completed_at_ms = ?7,
-    last_heartbeat_at_ms = ?8, failed_attempts = ?9, stalls = ?10, progress = ?11, payload_fingerprint = ?12, extra = ?13
-WHERE generation = ?1";
 
 const PUT_KEY: &str = "
 INSERT OR REPLACE INTO dedup_keys (entry, queue, key, is_payload_hash, owner_generation, owner_id, ttl_ms, expires_at_ms,
     registered_at_ms, tally)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+
+/// Of a key that was asked for by name, and that nothing has happened to yet.
+const PUT_PLAIN_KEY: &str = "
+INSERT OR REPLACE INTO dedup_keys (entry, queue, key, is_payload_hash, owner_generation, owner_id, ttl_ms, expires_at_ms,
+    registered_at_ms)
+VALUES (?1, ?2, ?3, 0, ?4, ?5, ?6, ?7, ?8)";
 
 const PUT_QUEUE: &str = "
 INSERT OR REPLACE INTO queues (name, paused, stall_detection, stall_interval_ms, stalls_max, stall_grace_ms, rate_max,
@@ -49,7 +48,6 @@ const PUT_GROUP: &str = "
 INSERT OR REPLACE INTO group_settings (queue, group_id, paused, held_until_ms, rate_max, rate_duration_ms, concurrency_max)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
-const PUT_PAYLOAD: &str = "INSERT OR REPLACE INTO payloads (generation, payload) VALUES (?1, ?2)";
 const PUT_RESULT: &str = "INSERT OR REPLACE INTO results (generation, result) VALUES (?1, ?2)";
 const PUT_META: &str = "INSERT OR REPLACE INTO meta (name, value) VALUES (?1, ?2)";
 const PUT_COMPLETED_ID: &str = "INSERT OR REPLACE INTO completed_ids (generation, id) VALUES (?1, ?2)";
@@ -70,8 +68,6 @@ INSERT OR REPLACE INTO dependency_ends (number, generation, dependency, queue, e
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 
 const DELETE_END: &str = "DELETE FROM dependency_ends WHERE number = ?1";
-const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
-const DELETE_PAYLOAD: &str = "DELETE FROM payloads WHERE generation = ?1";
 const DELETE_RESULT: &str = "DELETE FROM results WHERE generation = ?1";
 const DELETE_KEY: &str = "DELETE FROM dedup_keys WHERE entry = ?1";
 const DELETE_QUEUE: &str = "DELETE FROM queues WHERE name = ?1";
@@ -85,24 +81,8 @@ const DELETE_COMPLETED_ID: &str = "DELETE FROM completed_ids WHERE generation = 
 pub(crate) struct Scratch {
     first: Vec<u8>,
     second: Vec<u8>,
-    spec: SpecText,
-}
-
-/// A request as JSON. Jobs that ask for the same share their request, and mostly come one after the other.
-#[derive(Debug, Default)]
-struct SpecText {
-    of: Option<Arc<NewJob>>,
-    text: Vec<u8>,
-}
-
-impl SpecText {
-    fn of(&mut self, spec: &Arc<NewJob>) -> Json<'_> {
-        if !self.of.as_ref().is_some_and(|of| Arc::ptr_eq(of, spec)) {
-            json(&mut self.text, &**spec);
-            self.of = Some(Arc::clone(spec));
-        }
-        Json(&self.text)
-    }
+    id: String,
+    spec: SpecTexts,
 }
 
 /// Writes rows into the transaction that is open on its connection.
@@ -127,28 +107,8 @@ impl<'s> Writer<'s> {
     /// Writes or deletes one row.
     pub(crate) fn write(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         match *change {
-            Change::PutJob { job, queue, fresh, data, result } => {
-                if fresh {
-                    self.insert_job(job, queue)?;
-                } else {
-                    self.update_job(job)?;
-                }
-                if data {
-                    self.put_blob(job.key, &job.data, PUT_PAYLOAD, Some(DELETE_PAYLOAD).filter(|_| !fresh))?;
-                }
-                if result {
-                    self.put_blob(job.key, &job.result, PUT_RESULT, Some(DELETE_RESULT).filter(|_| !fresh))?;
-                }
-                Ok(())
-            }
-            Change::DeleteJob { key, keep_result } => {
-                let generation = row_id(key.0);
-                for statement in [DELETE_JOB, DELETE_PAYLOAD].into_iter().chain((!keep_result).then_some(DELETE_RESULT))
-                {
-                    self.run(statement, params![generation])?;
-                }
-                Ok(())
-            }
+            Change::PutJob { job, queue: _, fresh, data, result } => self.put_job(job, fresh, data, result),
+            Change::DeleteJob { key, keep_result } => self.delete_job(key, keep_result),
             Change::PutResult { key, result } => self.run(PUT_RESULT, params![row_id(key.0), &**result]).map(drop),
             Change::DeleteResult(key) => self.run(DELETE_RESULT, params![row_id(key.0)]).map(drop),
             Change::PutEnd { job, dependency, end } => self.put_end(job, dependency, end),
@@ -188,80 +148,6 @@ impl<'s> Writer<'s> {
         self.run(PUT_WEBHOOK, values).map(drop)
     }
 
-    fn insert_job(&mut self, job: &Job, queue: &str) -> Result<(), StoreError> {
-        let id = job.id.to_string();
-        let spec = self.scratch.spec.of(&job.spec);
-        let extra = extra_json(&mut self.scratch.second, &job.extra);
-        let hot = HotJob::of(job);
-        let values = params![
-            row_id(job.key.0),
-            hot.state,
-            hot.priority,
-            hot.lifo,
-            hot.run_at_ms,
-            hot.started_at_ms,
-            hot.completed_at_ms,
-            hot.last_heartbeat_at_ms,
-            hot.failed_attempts,
-            hot.stalls,
-            hot.progress,
-            hot.payload_fingerprint,
-            extra,
-            id,
-            queue,
-            job.created_at.0,
-            spec,
-            job.has_custom_id,
-            job.dedup_key.as_deref(),
-        ];
-        self.statements.run(INSERT_JOB, values).map(drop)
-    }
-
-    fn update_job(&mut self, job: &Job) -> Result<(), StoreError> {
-        let extra = extra_json(&mut self.scratch.second, &job.extra);
-        let hot = HotJob::of(job);
-        let values = params![
-            row_id(job.key.0),
-            hot.state,
-            hot.priority,
-            hot.lifo,
-            hot.run_at_ms,
-            hot.started_at_ms,
-            hot.completed_at_ms,
-            hot.last_heartbeat_at_ms,
-            hot.failed_attempts,
-            hot.stalls,
-            hot.progress,
-            hot.payload_fingerprint,
-            extra,
-        ];
-        if self.statements.run(UPDATE_JOB, values)? == 1 {
-            return Ok(());
-        }
-        // Only another program can have taken it away; going on would lose the job at the next start without a word.
-        let what = format!("table jobs, row {}: the row has disappeared from the file", job.key.0);
-        Err(StoreError::Corrupt { operation: WRITE, file: self.statements.file.to_owned(), what })
-    }
-
-    /// `delete` is none when there cannot be a row yet.
-    fn put_blob(
-        &mut self,
-        key: JobKey,
-        blob: &Blob,
-        put: &'static str,
-        delete: Option<&'static str>,
-    ) -> Result<(), StoreError> {
-        match (blob, delete) {
-            (Blob::Here(bytes), _) => self.run(put, params![row_id(key.0), &**bytes]).map(drop),
-            (Blob::Absent, Some(delete)) => self.run(delete, params![row_id(key.0)]).map(drop),
-            (Blob::Absent, None) => Ok(()),
-            (Blob::OnDisk, _) => {
-                debug_assert!(false, "bytes that are only in the file are never given to be written");
-                Ok(())
-            }
-        }
-    }
-
     fn put_key(&mut self, entry: &KeyEntry, queue: &str) -> Result<(), StoreError> {
         let KeyEntry {
             entry: id,
@@ -276,18 +162,14 @@ impl<'s> Writer<'s> {
         } = entry;
         let tally = entry.tally_to_store();
         let tally = tally.map(|tally| json(&mut self.scratch.first, &tally));
-        let values = params![
-            row_id(id.0),
-            queue,
-            &**key,
-            from_hash,
-            row_id(owner.0),
-            owner_id.to_string(),
-            window.ttl().map(|ttl| ttl.0),
-            window.end().map(|at| at.0),
-            registered_at.0,
-            tally,
-        ];
+        let owner_text = id_text(&mut self.scratch.id, owner_id);
+        let (id, key, owner) = (row_id(id.0), &**key, row_id(owner.0));
+        let (ttl, end, since) = (window.ttl().map(|ttl| ttl.0), window.end().map(|at| at.0), registered_at.0);
+        if !from_hash && tally.is_none() {
+            let values = params![id, queue, key, owner, owner_text, ttl, end, since];
+            return self.statements.run(PUT_PLAIN_KEY, values).map(drop);
+        }
+        let values = params![id, queue, key, from_hash, owner, owner_text, ttl, end, since, tally];
         self.statements.run(PUT_KEY, values).map(drop)
     }
 
@@ -381,77 +263,6 @@ impl Statements<'_> {
     }
 }
 
-/// The columns of a job that change during its life.
-struct HotJob {
-    state: &'static str,
-    priority: i32,
-    lifo: bool,
-    run_at_ms: i64,
-    started_at_ms: Option<i64>,
-    completed_at_ms: Option<i64>,
-    last_heartbeat_at_ms: i64,
-    failed_attempts: u32,
-    stalls: u32,
-    progress: f64,
-    payload_fingerprint: i64,
-}
-
-impl HotJob {
-    fn of(job: &Job) -> HotJob {
-        let Job {
-            key: _,
-            id: _,
-            queue: _,
-            spec: _,
-            dedup_key: _,
-            has_custom_id: _,
-            state,
-            ready: _, // Follows from `run_at`.
-            data: _,
-            fingerprint,
-            priority,
-            lifo,
-            created_at: _,
-            run_at,
-            started_at,
-            completed_at,
-            last_heartbeat,
-            attempts,
-            stall_count,
-            progress,
-            result: _,
-            delivery: _, // Ends with the process: a job that was active is put back at the start.
-            extra: _,
-        } = job;
-        debug_assert!(progress.is_finite(), "progress is clamped to 0..100");
-        HotJob {
-            state: state_text(*state),
-            priority: *priority,
-            lifo: *lifo,
-            run_at_ms: run_at.0,
-            started_at_ms: started_at.map(|at| at.0),
-            completed_at_ms: completed_at.map(|at| at.0),
-            last_heartbeat_at_ms: last_heartbeat.0,
-            failed_attempts: *attempts,
-            stalls: *stall_count,
-            progress: *progress,
-            // SQLite knows signed numbers only; the bits are what is kept.
-            payload_fingerprint: fingerprint.cast_signed(),
-        }
-    }
-}
-
-/// A state as the file spells it.
-pub(crate) fn state_text(state: JobState) -> &'static str {
-    match state {
-        JobState::Queued => "queued",
-        JobState::Blocked => "blocked",
-        JobState::Active => "active",
-        JobState::Completed => "completed",
-        JobState::Failed => "failed",
-    }
-}
-
 /// An ending as the file spells it.
 fn ending_text(ending: &Ending) -> &'static str {
     match ending {
@@ -483,15 +294,16 @@ impl ToSql for Json<'_> {
     }
 }
 
+fn id_text<'b>(buffer: &'b mut String, id: &JobId) -> &'b str {
+    buffer.clear();
+    write!(buffer, "{id}").expect("memory takes every text");
+    buffer
+}
+
 fn json<'b, T: Serialize>(buffer: &'b mut Vec<u8>, value: &T) -> Json<'b> {
     buffer.clear();
     serde_json::to_writer(&mut *buffer, value).expect("rows have text keys only and memory takes every byte");
     Json(buffer)
-}
-
-fn extra_json<'b>(buffer: &'b mut Vec<u8>, extra: &Extra) -> Option<Json<'b>> {
-    let Extra { timeline, rare } = extra;
-    (!timeline.is_empty() || rare.is_some()).then(|| json(buffer, extra))
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! How rows look to a person who opens the file, and that few statements serve all of them.
 
-use super::{DELETE_JOB, INSERT_JOB, UPDATE_JOB, state_text};
+use super::job_rows::{DELETE_JOB, INSERT_JOB, UPDATE_PAYLOAD};
+use super::state_text;
 use crate::samples::{Folder, again, fresh, full_job, full_key, plain_job, plain_key};
 use crate::{SqliteStore, Storage};
 use onceover_engine::change::Change;
@@ -41,10 +42,10 @@ fn what_is_empty_is_null() {
         sink(Change::PutKey { entry: &counted, queue: "mail" })
     };
     store.commit_rows(false, &mut { rows }).unwrap();
-    assert_eq!(seen(&folder, "SELECT extra IS NULL FROM jobs"), "1\n0");
+    assert_eq!(seen(&folder, "SELECT generation, extra IS NULL FROM job_states"), "2|0", "job 1 waits as it was added");
     assert_eq!(seen(&folder, "SELECT tally IS NULL FROM dedup_keys"), "1\n0");
     assert_eq!(seen(&folder, "SELECT json_extract(tally, '$.last.decision') FROM dedup_keys"), "NULL\nexisting.key");
-    assert_eq!(seen(&folder, "SELECT * FROM payloads"), "1|7 bytes\n2|2 bytes");
+    assert_eq!(seen(&folder, "SELECT generation, payload FROM jobs"), "1|7 bytes\n2|2 bytes");
     assert_eq!(seen(&folder, "SELECT * FROM results"), "2|0 bytes");
 }
 
@@ -76,7 +77,8 @@ fn the_request_is_written_once() {
     let spec = seen(&folder, "SELECT spec FROM jobs");
     store.commit_rows(false, &mut |sink| sink(again(&full_job(1), false, false))).unwrap();
     assert_eq!(seen(&folder, "SELECT spec FROM jobs"), spec);
-    assert_eq!(seen(&folder, "SELECT state, id FROM jobs"), format!("failed|{}", job.id));
+    let both = "SELECT state, id FROM jobs JOIN job_states USING (generation)";
+    assert_eq!(seen(&folder, both), format!("failed|{}", job.id));
 }
 
 #[test]
@@ -84,7 +86,7 @@ fn rows_are_found_by_their_number_alone() {
     let folder = Folder::new();
     let _store = SqliteStore::open(&folder.file()).unwrap();
     assert_eq!(seen(&folder, "SELECT name FROM sqlite_master WHERE type = 'index' AND sql IS NOT NULL"), "");
-    for statement in [UPDATE_JOB, DELETE_JOB] {
+    for statement in [UPDATE_PAYLOAD, DELETE_JOB] {
         let plan = seen(&folder, &format!("EXPLAIN QUERY PLAN {}", statement.replace('?', "0+")));
         assert!(plan.contains("USING INTEGER PRIMARY KEY"), "{plan}");
     }

@@ -1,0 +1,272 @@
+//! The rows of a job: what was asked for, written once; what became of it since, once anything has; its result.
+//!
+//! Most jobs are written as they were added, and every column costs its part of an add, so the usual rows have statements of
+//! their own that leave out what has its default.
+
+use super::{DELETE_RESULT, Json, PUT_RESULT, WRITE, Writer, id_text, json, row_id};
+use crate::error::StoreError;
+use onceover_engine::command::NewJob;
+use onceover_engine::job::{Blob, Extra, Job, JobState};
+use onceover_engine::names::JobKey;
+use onceover_engine::time::Timestamp;
+use rusqlite::params;
+use std::sync::Arc;
+
+/// A generation that is there already is an error: it must not be replaced.
+pub(super) const INSERT_JOB: &str = "
+INSERT INTO jobs (generation, id, created_at_ms, payload_fingerprint, spec, payload, has_custom_id, dedup_key)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+
+/// With a generated id, and without a key.
+const INSERT_PLAIN_JOB: &str = "
+INSERT INTO jobs (generation, id, created_at_ms, payload_fingerprint, spec, payload) VALUES (?1, ?2, ?3, ?4, ?5, ?6)";
+
+const PUT_STATE: &str = "
+INSERT OR REPLACE INTO job_states (generation, state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress, extra,
+    failed_attempts, stalls, priority, lifo, run_at_ms)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
+
+/// Of a job that runs, or ran, at its first attempt and as it was asked for.
+const PUT_PLAIN_STATE: &str = "
+INSERT OR REPLACE INTO job_states (generation, state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress, extra)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+
+pub(super) const UPDATE_PAYLOAD: &str = "UPDATE jobs SET payload = ?2, payload_fingerprint = ?3 WHERE generation = ?1";
+
+pub(super) const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
+const DELETE_STATE: &str = "DELETE FROM job_states WHERE generation = ?1";
+
+/// Requests whose texts are kept, at most.
+const SPECS_KEPT_MAX: usize = 16;
+
+/// Requests as JSON. Jobs that ask for the same share their request, and come one after the other or a few in turns.
+#[derive(Debug, Default)]
+pub(super) struct SpecTexts {
+    kept: Vec<(Arc<NewJob>, Vec<u8>)>,
+    /// The one to be replaced next.
+    oldest: usize,
+}
+
+impl SpecTexts {
+    fn of(&mut self, spec: &Arc<NewJob>) -> Json<'_> {
+        let at = match self.kept.iter().position(|(of, _)| Arc::ptr_eq(of, spec)) {
+            Some(at) => at,
+            None => self.write(spec),
+        };
+        Json(&self.kept[at].1)
+    }
+
+    /// Its place.
+    fn write(&mut self, spec: &Arc<NewJob>) -> usize {
+        let mut text = Vec::new();
+        json(&mut text, &**spec);
+        let entry = (Arc::clone(spec), text);
+        if self.kept.len() < SPECS_KEPT_MAX {
+            self.kept.push(entry);
+            return self.kept.len() - 1;
+        }
+        let at = self.oldest;
+        self.kept[at] = entry;
+        self.oldest = (at + 1) % SPECS_KEPT_MAX;
+        at
+    }
+}
+
+/// The columns of `job_states`.
+struct State<'a> {
+    state: JobState,
+    started_at: Option<Timestamp>,
+    completed_at: Option<Timestamp>,
+    last_heartbeat: Timestamp,
+    progress: f64,
+    extra: &'a Extra,
+    attempts: u32,
+    stall_count: u32,
+    /// None, here and below: as its request says.
+    priority: Option<i32>,
+    lifo: Option<bool>,
+    run_at: Option<Timestamp>,
+}
+
+impl State<'_> {
+    fn of(job: &Job) -> State<'_> {
+        let Job {
+            key: _,
+            id: _,
+            queue: _,
+            spec,
+            dedup_key: _,
+            has_custom_id: _,
+            state,
+            ready: _, // Follows from `run_at`.
+            data: _,
+            fingerprint: _, // Changes with the data.
+            priority,
+            lifo,
+            created_at,
+            run_at,
+            started_at,
+            completed_at,
+            last_heartbeat,
+            attempts,
+            stall_count,
+            progress,
+            result: _,
+            delivery: _, // Ends with the process: a job that was active is put back at the start.
+            extra,
+        } = job;
+        debug_assert!(progress.is_finite(), "progress is clamped to 0..100");
+        State {
+            state: *state,
+            started_at: *started_at,
+            completed_at: *completed_at,
+            last_heartbeat: *last_heartbeat,
+            progress: *progress,
+            extra,
+            attempts: *attempts,
+            stall_count: *stall_count,
+            priority: Some(*priority).filter(|priority| *priority != spec.priority),
+            lifo: Some(*lifo).filter(|lifo| *lifo != spec.lifo),
+            run_at: Some(*run_at).filter(|at| *at != created_at.plus(spec.delay)),
+        }
+    }
+
+    /// It runs, or ran, at its first attempt and as it was asked for.
+    fn is_plain(&self) -> bool {
+        self.attempts == 0
+            && self.stall_count == 0
+            && self.priority.is_none()
+            && self.lifo.is_none()
+            && self.run_at.is_none()
+    }
+
+    /// It waits as it was added.
+    fn is_as_added(&self, created_at: Timestamp) -> bool {
+        self.is_plain()
+            && self.state == JobState::Queued
+            && self.started_at.is_none()
+            && self.completed_at.is_none()
+            && self.last_heartbeat == created_at
+            && self.progress == 0.0
+            && is_empty(self.extra)
+    }
+}
+
+fn is_empty(extra: &Extra) -> bool {
+    let Extra { timeline, rare } = extra;
+    timeline.is_empty() && rare.is_none()
+}
+
+impl Writer<'_> {
+    pub(super) fn put_job(&mut self, job: &Job, fresh: bool, data: bool, result: bool) -> Result<(), StoreError> {
+        let state = State::of(job);
+        if fresh {
+            self.insert_job(job)?;
+        }
+        // A row that is there already is not taken back: one that is as added again is rare.
+        if !fresh || !state.is_as_added(job.created_at) {
+            self.put_state(job.key, &state)?;
+        }
+        if data && !fresh {
+            self.update_payload(job)?;
+        }
+        if result {
+            self.put_result(job.key, &job.result, fresh)?;
+        }
+        Ok(())
+    }
+
+    fn insert_job(&mut self, job: &Job) -> Result<(), StoreError> {
+        let id = id_text(&mut self.scratch.id, &job.id);
+        let spec = self.scratch.spec.of(&job.spec);
+        let (key, created_at, fingerprint) = (row_id(job.key.0), job.created_at.0, signed(job.fingerprint));
+        let payload = payload(&job.data);
+        if !job.has_custom_id && job.dedup_key.is_none() {
+            let values = params![key, id, created_at, fingerprint, spec, payload];
+            return self.statements.run(INSERT_PLAIN_JOB, values).map(drop);
+        }
+        let dedup_key = job.dedup_key.as_deref();
+        let values = params![key, id, created_at, fingerprint, spec, payload, job.has_custom_id, dedup_key];
+        self.statements.run(INSERT_JOB, values).map(drop)
+    }
+
+    fn put_state(&mut self, key: JobKey, state: &State<'_>) -> Result<(), StoreError> {
+        let extra = (!is_empty(state.extra)).then(|| json(&mut self.scratch.second, state.extra));
+        let (key, name) = (row_id(key.0), state_text(state.state));
+        let (started_at, completed_at) = (state.started_at.map(|at| at.0), state.completed_at.map(|at| at.0));
+        let (heartbeat, progress) = (state.last_heartbeat.0, state.progress);
+        if state.is_plain() {
+            let values = params![key, name, started_at, completed_at, heartbeat, progress, extra];
+            return self.statements.run(PUT_PLAIN_STATE, values).map(drop);
+        }
+        let values = params![
+            key,
+            name,
+            started_at,
+            completed_at,
+            heartbeat,
+            progress,
+            extra,
+            state.attempts,
+            state.stall_count,
+            state.priority,
+            state.lifo,
+            state.run_at.map(|at| at.0),
+        ];
+        self.statements.run(PUT_STATE, values).map(drop)
+    }
+
+    fn update_payload(&mut self, job: &Job) -> Result<(), StoreError> {
+        let values = params![row_id(job.key.0), payload(&job.data), signed(job.fingerprint)];
+        if self.statements.run(UPDATE_PAYLOAD, values)? == 1 {
+            return Ok(());
+        }
+        // Only another program can have taken it away; going on would lose the job at the next start without a word.
+        let what = format!("table jobs, row {}: the row has disappeared from the file", job.key.0);
+        Err(StoreError::Corrupt { operation: WRITE, file: self.statements.file.to_owned(), what })
+    }
+
+    fn put_result(&mut self, key: JobKey, result: &Blob, fresh: bool) -> Result<(), StoreError> {
+        match payload(result) {
+            Some(bytes) => self.run(PUT_RESULT, params![row_id(key.0), bytes]).map(drop),
+            None if fresh => Ok(()),
+            None => self.run(DELETE_RESULT, params![row_id(key.0)]).map(drop),
+        }
+    }
+
+    pub(super) fn delete_job(&mut self, key: JobKey, keep_result: bool) -> Result<(), StoreError> {
+        let generation = row_id(key.0);
+        let result = (!keep_result).then_some(DELETE_RESULT);
+        for statement in [DELETE_JOB, DELETE_STATE].into_iter().chain(result) {
+            self.run(statement, params![generation])?;
+        }
+        Ok(())
+    }
+}
+
+fn payload(blob: &Blob) -> Option<&[u8]> {
+    match blob {
+        Blob::Here(bytes) => Some(bytes),
+        Blob::Absent => None,
+        Blob::OnDisk => {
+            debug_assert!(false, "bytes that are only in the file are never given to be written");
+            None
+        }
+    }
+}
+
+/// SQLite knows signed numbers only; the bits are what is kept.
+fn signed(fingerprint: u64) -> i64 {
+    fingerprint.cast_signed()
+}
+
+/// A state as the file spells it.
+pub(crate) fn state_text(state: JobState) -> &'static str {
+    match state {
+        JobState::Queued => "queued",
+        JobState::Blocked => "blocked",
+        JobState::Active => "active",
+        JobState::Completed => "completed",
+        JobState::Failed => "failed",
+    }
+}
