@@ -16,6 +16,10 @@ use std::collections::HashMap;
 pub struct Part {
     /// In order.
     pub adds: Vec<Add>,
+    /// Adds of the batch in front of them.
+    pub before: u32,
+    /// Adds of the whole batch.
+    pub of: u32,
     /// No other part follows.
     pub last: bool,
 }
@@ -28,17 +32,21 @@ pub fn parts(command: Box<Command>) -> Result<Vec<Part>, Box<Command>> {
     if adds.len() <= PART_JOBS_MAX && bytes_of(&adds) <= PART_BYTES_MAX || adds.iter().any(depends) {
         return Err(Box::new(Command::PushBulk { adds }));
     }
-    let (mut parts, mut part, mut bytes) = (Vec::new(), Vec::new(), 0);
+    let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
+    let (mut parts, mut part, mut bytes, mut before) = (Vec::new(), Vec::new(), 0, 0);
     for add in adds {
         bytes += bytes_of(std::slice::from_ref(&add));
         part.push(add);
         if part.len() == PART_JOBS_MAX || bytes > PART_BYTES_MAX {
-            parts.push(Part { adds: std::mem::take(&mut part), last: false });
+            let adds = std::mem::take(&mut part);
+            let count = adds.len() as u32;
+            parts.push(Part { adds, before, of, last: false });
             bytes = 0;
+            before += count;
         }
     }
     if !part.is_empty() {
-        parts.push(Part { adds: part, last: false });
+        parts.push(Part { adds: part, before, of, last: false });
     }
     if let Some(last) = parts.last_mut() {
         last.last = true;
@@ -67,12 +75,16 @@ impl Bulks {
         &mut self,
         now: Timestamp,
         (conn, request): (ConnId, u64),
-        Part { adds, last }: Part,
+        Part { adds, before, of, last }: Part,
         engine: &mut Engine,
         effects: &mut Effects,
     ) {
         if self.goes_on(conn, request, last) {
-            engine.handle(now, Origin::Client { conn, request }, Command::PushBulk { adds }, effects);
+            let origin = Origin::Client { conn, request };
+            engine.handle(now, origin, Command::PushBulk { adds }, effects);
+            // The engine knows of the part only; the log counts in the batch as its client sent it.
+            let own = effects.adds.iter_mut().filter(|record| record.origin == origin);
+            own.filter_map(|record| record.bulk.as_mut()).for_each(|(at, size)| (*at, *size) = (*at + before, of));
             self.answered(conn, request, last, &mut effects.outputs);
         }
     }

@@ -87,3 +87,20 @@ fn what_a_connection_has_begun_goes_with_it() {
     bulks.forget(CONN);
     assert!(bulks.begun.is_empty());
 }
+
+#[test]
+fn the_log_counts_in_the_whole_batch() {
+    let mut engine = Engine::new(onceover_engine::EngineConfig::default(), 1);
+    let mut effects = Effects::default();
+    engine.tick(Timestamp(1), &mut effects);
+    let parts = parts(Box::new(batch(PART_JOBS_MAX + 3, 1))).unwrap_or_else(|_| panic!("it is long"));
+    let mut bulks = Bulks::default();
+    let mut seen = Vec::new();
+    for part in parts {
+        bulks.take(Timestamp(1), (CONN, 7), part, &mut engine, &mut effects);
+        seen.extend(effects.adds.drain(..).filter_map(|record| record.bulk));
+    }
+    let size = PART_JOBS_MAX as u32 + 3;
+    let first = seen[0].0;
+    assert_eq!(seen, (0..size).map(|at| (first + at, size)).collect::<Vec<_>>());
+}
