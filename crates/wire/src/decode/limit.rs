@@ -1,7 +1,8 @@
 //! Rate and concurrency of a queue (protocol-admin.md 3).
 //!
 //! A limit of 0 stops the queue, as it does with 2.9.5: clients do not look at the answer of these commands, so that a refusal
-//! would let jobs run which somebody meant to stop.
+//! would let jobs run which somebody meant to stop. For the same reason less than 0 is 0, and parts are taken as 2.9.5 takes
+//! them: a bucket that never holds a whole token gives nothing, and half a job more than one may run is a second one.
 
 use super::fields::{Bounds, Fields};
 use super::{Hints, Result, engine, names};
@@ -13,14 +14,12 @@ use onceover_engine::time::Millis;
 
 /// A rate's time when it is not given.
 const DURATION_DEFAULT: Millis = Millis(1_000);
-/// At least one, and what a double counts exactly.
-const POSITIVE: Bounds = Bounds::new(1, Bounds::NATURAL.max);
 
 pub fn set_rate(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
     let queue = names::queue(fields)?;
-    let max = limit(fields)?;
-    let duration = fields.millis("duration", POSITIVE)?.unwrap_or(DURATION_DEFAULT);
-    let ttl = fields.millis("ttl", POSITIVE)?;
+    let max = limit(fields)?.floor() as u64;
+    let duration = time(fields, "duration")?.unwrap_or(DURATION_DEFAULT);
+    let ttl = time(fields, "ttl")?;
     engine(Command::Limit(Limit::SetRate { queue, rate: Rate { max, duration }, ttl }))
 }
 
@@ -30,7 +29,7 @@ pub fn clear_rate(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
 
 pub fn set_concurrency(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
     let queue = names::queue(fields)?;
-    engine(Command::Limit(Limit::SetConcurrency { queue, limit: limit(fields)? }))
+    engine(Command::Limit(Limit::SetConcurrency { queue, limit: limit(fields)?.ceil() as u64 }))
 }
 
 pub fn clear_concurrency(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
@@ -43,8 +42,17 @@ pub fn get(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
     engine(Command::Limit(Limit::Get { queue, max_jobs }))
 }
 
-/// The field `limit`: a whole number, also one written as text.
-fn limit(fields: &Fields<'_>) -> Result<u64> {
+/// A time above 0. Parts of a millisecond count as a whole one, so that no job comes sooner than asked.
+fn time(fields: &Fields<'_>, name: &str) -> Result<Option<Millis>> {
+    match fields.number_in(name, Bounds::NATURAL)? {
+        Some(time) if time > 0.0 => Ok(Some(Millis(time.ceil() as i64))),
+        Some(_) => Err(fields.must_be(name, "above 0")),
+        None => Ok(None),
+    }
+}
+
+/// The field `limit`, from 0: a number, also one written as text.
+fn limit(fields: &Fields<'_>) -> Result<f64> {
     let number = match fields.given("limit") {
         Some(Value::Str(text)) => std::str::from_utf8(text).ok().and_then(|text| text.trim().parse().ok()),
         Some(value) => value.number(),
@@ -52,12 +60,8 @@ fn limit(fields: &Fields<'_>) -> Result<u64> {
     };
     let number: f64 =
         number.filter(|number: &f64| number.is_finite()).ok_or_else(|| fields.must_be("limit", "a finite number"))?;
-    if number < 0.0 {
-        return Err(fields.must_be("limit", "at least 0"));
-    } else if number.fract() != 0.0 {
-        return Err(fields.must_be("limit", "an integer"));
-    } else if number > Bounds::NATURAL.max as f64 {
+    if number > Bounds::NATURAL.max as f64 {
         return Err(fields.must_be("limit", &format!("at most {}", Bounds::NATURAL.max)));
     }
-    Ok(number as u64)
+    Ok(number.max(0.0))
 }

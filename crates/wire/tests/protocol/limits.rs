@@ -136,3 +136,24 @@ fn a_limit_of_nothing_stops_the_queue() {
     }
     assert_eq!(takes(&mut bench, 1), 1);
 }
+
+#[test]
+fn parts_and_negative_numbers_are_taken_as_elsewhere() {
+    let mut bench = Bench::new();
+    rate(&mut bench, json!({"limit": 2.9, "duration": 0.5, "ttl": 0.5}));
+    assert_eq!(limits(&mut bench, json!({}))["rateLimit"], json!({"max": 2, "duration": 1}));
+    bench.ok(&json!({"cmd": "RateLimitClear", "queue": "q"}));
+    add(&mut bench, 9);
+    bench.ok(&json!({"cmd": "SetConcurrency", "queue": "q", "limit": 1.5}));
+    assert_eq!(takes(&mut bench, 9), 2, "half a job more than one is a second one");
+    bench.ok(&json!({"cmd": "ClearConcurrency", "queue": "q"}));
+    for limit in [json!(0.5), json!(-1), json!("-3")] {
+        rate(&mut bench, json!({"limit": limit}));
+        assert_eq!(takes(&mut bench, 9), 0, "{limit}");
+        bench.ok(&json!({"cmd": "RateLimitClear", "queue": "q"}));
+        bench.ok(&json!({"cmd": "SetConcurrency", "queue": "q", "limit": -1}));
+        assert_eq!(takes(&mut bench, 9), 0, "{limit}");
+        bench.ok(&json!({"cmd": "ClearConcurrency", "queue": "q"}));
+    }
+    assert_eq!(takes(&mut bench, 9), 7);
+}
