@@ -293,22 +293,44 @@ pub struct Repeat {
     /// No later run is due after this moment.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub end: Option<Timestamp>,
+    /// Later runs are due by so much later, or sooner, than their timing says; of intervals only the first of them, which the
+    /// others follow.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub offset: Millis,
+    /// A name that clients give the repetition; goes back to them with each job.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub job_id: Option<Arc<str>>,
+}
+
+fn is_zero(time: &Millis) -> bool {
+    time.0 == 0
 }
 
 impl Repeat {
     /// A repetition without an end.
     pub fn new(timing: Timing) -> Repeat {
-        Repeat { timing, limit: None, count: 0, start: None, end: None }
+        Repeat { timing, limit: None, count: 0, start: None, end: None, offset: Millis(0), job_id: None }
     }
 
     /// When the next run is due; none = this one was the last.
     pub(crate) fn next(&self, now: Timestamp, own: &Zone) -> Option<Timestamp> {
         let soonest = self.start.unwrap_or(now);
         let due = match &self.timing {
-            Timing::Every(every) => now.plus(*every).max(soonest),
-            // The first moment of a time that begins may be the calendar's too.
-            Timing::Calendar(pattern) => pattern.next(now.max(soonest.plus(Millis(-1))), own)?,
+            Timing::Every(every) => {
+                let offset = if self.count == 0 { self.offset } else { Millis(0) };
+                let first = if soonest > now { soonest } else { now.plus(*every) };
+                first.plus(offset).max(soonest).max(now.plus(Millis(1)))
+            }
+            Timing::Calendar(pattern) => {
+                let back = Millis(self.offset.0.saturating_neg());
+                // The first moment of a time that begins may be the calendar's too.
+                pattern.next(now.max(soonest.plus(Millis(-1))).plus(back), own)?.plus(self.offset)
+            }
         };
         Some(due).filter(|due| self.end.is_none_or(|end| *due <= end))
     }
 }
+
+#[cfg(test)]
+#[path = "new_job_tests.rs"]
+mod new_job_tests;

@@ -125,6 +125,10 @@ impl List {
             }
             self.number("repeat.startDate", repeat.start.map(|at| at.0));
             self.number("repeat.endDate", repeat.end.map(|at| at.0));
+            self.number("repeat.offset", Some(repeat.offset.0).filter(|offset| *offset != 0));
+            if let Some(id) = &repeat.job_id {
+                self.text("repeat.jobId", id);
+            }
             self.number("repeat.limit", repeat.limit);
             self.number("repeat.count", (repeat.count > 0).then_some(repeat.count));
         }

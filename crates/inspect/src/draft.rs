@@ -88,6 +88,8 @@ fn repeat(asked: &Repeat) -> RepeatAsked {
         end_date: asked.end.map(|at| at.0),
         limit: asked.limit,
         count: asked.count,
+        offset_ms: Some(asked.offset.0).filter(|offset| *offset != 0),
+        job_id: asked.job_id.as_deref().map(str::to_owned),
     }
 }
 

@@ -78,6 +78,8 @@ fn rare_of(dice: &mut Dice) -> RareOptions {
             count: dice.below(3),
             start: dice.maybe(|dice| Timestamp(dice.below(9_000) as i64)),
             end: dice.maybe(|dice| Timestamp(dice.below(9_000) as i64)),
+            offset: Millis(dice.below(50) as i64 - 25),
+            job_id: dice.maybe(|_| "nightly".into()),
         });
     } else {
         rare.depends_on = dice.ids();

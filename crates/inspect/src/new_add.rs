@@ -137,4 +137,10 @@ pub struct RepeatAsked {
     /// Which occurrence this is, from 0.
     #[serde(default)]
     pub count: u64,
+    /// How much later than their timing later runs are due, in milliseconds; negative = sooner.
+    #[serde(default)]
+    pub offset_ms: Option<i64>,
+    /// The client's name for the repetition.
+    #[serde(default)]
+    pub job_id: Option<String>,
 }

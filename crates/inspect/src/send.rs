@@ -129,7 +129,9 @@ fn timing(map: &mut MapWriter<'_>, new: &NewAdd) {
     natural(map, "timeout", new.timeout_ms);
     natural(map, "ttl", new.job_ttl_ms);
     natural(map, "stallTimeout", new.stall_timeout_ms);
-    if let Some(RepeatAsked { every_ms, pattern, tz, start_date, end_date, limit, count }) = &new.repeat {
+    if let Some(RepeatAsked { every_ms, pattern, tz, start_date, end_date, limit, count, offset_ms, job_id }) =
+        &new.repeat
+    {
         let mut map = map.map("repeat");
         natural(&mut map, "every", *every_ms);
         text(&mut map, "pattern", pattern.as_deref());
@@ -137,6 +139,8 @@ fn timing(map: &mut MapWriter<'_>, new: &NewAdd) {
         number(&mut map, "startDate", start_date.map(|at| at as f64));
         number(&mut map, "endDate", end_date.map(|at| at as f64));
         natural(&mut map, "limit", *limit);
+        number(&mut map, "offset", offset_ms.map(|offset| offset as f64));
+        text(&mut map, "jobId", job_id.as_deref());
         natural(&mut map, "count", Some(*count).filter(|count| *count > 0));
     }
     if let Some(at) = new.timestamp {

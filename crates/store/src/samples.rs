@@ -157,6 +157,8 @@ fn full_options() -> RareOptions {
             count: 9,
             start: Some(Timestamp(10)),
             end: Some(Timestamp(11)),
+            offset: Millis(-12),
+            job_id: Some("nightly".into()),
         }),
     }
 }

@@ -267,6 +267,10 @@ fn bad_keys_and_strategies_are_named() {
 fn repeats_are_intervals_or_patterns() {
     let repeat = rare(&json!({"repeat": {"every": 0.5, "limit": 2, "immediately": false}})).repeat;
     assert_eq!(repeat, Some(Repeat { limit: Some(2), ..Repeat::new(Timing::Every(Millis(1))) }));
+    let repeat = rare(&json!({"repeat": {"every": 5, "offset": -7.5, "jobId": "mine"}})).repeat.unwrap();
+    assert_eq!((repeat.offset, repeat.job_id.as_deref()), (Millis(-8), Some("mine")));
+    let repeat = rare(&json!({"repeat": {"every": 5, "offset": 0, "jobId": ""}})).repeat.unwrap();
+    assert_eq!(repeat, Repeat::new(Timing::Every(Millis(5))));
     let repeat = rare(&json!({"repeat": {"pattern": "0 8 * * *", "tz": "UTC", "startDate": 5.5, "endDate": 7}})).repeat;
     let zone = Some(Zone::parse("UTC").unwrap());
     let pattern = Timing::Calendar(Pattern::parse("0 8 * * *", zone).unwrap());
@@ -283,8 +287,9 @@ fn repeats_are_intervals_or_patterns() {
         (json!({"repeat": {"every": 5, "startDate": "x"}}), "repeat.startDate must be a finite timestamp"),
         (json!({"repeat": {"every": 5, "endDate": "2027"}}), "repeat.endDate must be a finite timestamp"),
         (json!({"repeat": {"every": 5, "immediately": 7}}), "repeat.immediately must be a boolean"),
-        (json!({"repeat": {"every": 5, "offset": 7}}), "repeat.offset is not supported by this version"),
-        (json!({"repeat": {"every": 5, "jobId": "j"}}), "repeat.jobId is not supported by this version"),
+        (json!({"repeat": {"every": 5, "offset": "7"}}), "repeat.offset must be a finite number"),
+        (json!({"repeat": {"every": 5, "offset": 1e300}}), "repeat.offset must be at most 31536000000 either way"),
+        (json!({"repeat": {"every": 5, "jobId": true}}), "repeat.jobId must be a string"),
         (json!({"repeat": {"every": 0}}), "repeat.every must be a positive finite number"),
         (json!({"repeat": {"every": "5"}}), "repeat.every must be a positive finite number"),
         (json!({"repeat": 5}), "repeat must be an object"),

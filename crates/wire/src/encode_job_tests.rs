@@ -102,7 +102,13 @@ fn options_show_in_the_record() {
         debounce_id: Some("b".to_owned()),
         debounce_ttl: Some(6.0),
         fail_parent_on_failure: true,
-        repeat: Some(Repeat { limit: Some(2), count: 1, ..Repeat::new(Timing::Every(Millis(9))) }),
+        repeat: Some(Repeat {
+            limit: Some(2),
+            count: 1,
+            offset: Millis(-4),
+            job_id: Some("own".into()),
+            ..Repeat::new(Timing::Every(Millis(9)))
+        }),
         ..RareOptions::default()
     };
     let dedup =
@@ -121,7 +127,7 @@ fn options_show_in_the_record() {
     let expected = json!({
         "dependsOn": ["d"], "parentId": "p", "childrenIds": ["c"], "tags": ["t"], "timeout": 1, "ttl": 31_536_000_000.0,
         "stallTimeout": 3, "stackTraceLimit": 0, "keepLogs": 5, "sizeLimit": 0.5, "debounceId": "b", "debounceTtl": 6,
-        "failParentOnFailure": true, "repeat": {"every": 9, "limit": 2, "count": 1}, "customId": "own", "uniqueKey": "k",
+        "failParentOnFailure": true, "repeat": {"every": 9, "limit": 2, "count": 1, "offset": -4, "jobId": "own"}, "customId": "own", "uniqueKey": "k",
         "deduplicationTtl": 60_000, "deduplicationExtend": true, "deduplicationReplace": true, "backoff": 7,
         "backoffConfig": {"type": "fixed", "delay": 7}, "removeOnComplete": true, "durable": true,
     });

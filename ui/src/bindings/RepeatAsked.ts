@@ -31,4 +31,12 @@ limit: number | null,
 /**
  * Which occurrence this is, from 0.
  */
-count: number, };
+count: number, 
+/**
+ * How much later than their timing later runs are due, in milliseconds; negative = sooner.
+ */
+offsetMs: number | null, 
+/**
+ * The client's name for the repetition.
+ */
+jobId: string | null, };

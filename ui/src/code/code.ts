@@ -96,7 +96,7 @@ function backoff(add: NewAdd): unknown {
 
 function repeat(add: NewAdd): Options | undefined {
   if (!add.repeat) return undefined;
-  const { everyMs, pattern, tz, startDate, endDate, limit, count } = add.repeat;
+  const { everyMs, pattern, tz, startDate, endDate, limit, count, offsetMs, jobId } = add.repeat;
   return {
     every: number(everyMs),
     pattern: some(pattern),
@@ -105,6 +105,8 @@ function repeat(add: NewAdd): Options | undefined {
     endDate: number(endDate),
     limit: number(limit),
     count: count || undefined,
+    offset: number(offsetMs),
+    jobId: some(jobId),
   };
 }
 

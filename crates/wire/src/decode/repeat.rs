@@ -1,7 +1,6 @@
 //! The `repeat` option of an add: a job that makes its successor when it completes.
 //!
-//! The first job is an add like any other; what is said here is about the later ones. Options that would change more and are
-//! not there are refused by name rather than ignored.
+//! The first job is an add like any other; what is said here is about the later ones.
 
 use super::Result;
 use super::fields::{Bounds, Fields};
@@ -10,19 +9,13 @@ use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::command::{RareOptions, Repeat};
 use onceover_engine::schedule::Timing;
 use onceover_engine::time::{Millis, Timestamp};
-
-/// Options of bunqueue's `repeat` that are not there.
-const UNSUPPORTED: [&str; 2] = ["offset", "jobId"];
+use std::sync::Arc;
 
 /// `immediately` needs nothing: the first job is always there at once, as in 2.9.5.
 pub fn repeat(fields: &Fields<'_>) -> Result<Option<Repeat>> {
     let Some(options) = fields.map("repeat", "repeat.")? else { return Ok(None) };
     if options.given("every").is_some() == options.given("pattern").is_some() {
         return Err(DecodeError::invalid("repeat requires exactly one of every or pattern"));
-    }
-    // False, zero and empty texts are the defaults of these options, which some clients spell out.
-    if let Some(name) = UNSUPPORTED.into_iter().find(|name| options.truthy(name)) {
-        return Err(options.unsupported(name));
     }
     options.flag("immediately")?;
     let timing = timing(&options)?;
@@ -32,6 +25,8 @@ pub fn repeat(fields: &Fields<'_>) -> Result<Option<Repeat>> {
         count: options.integer("count", Bounds::NATURAL)?.unwrap_or(0) as u64,
         start: moment(&options, "startDate")?,
         end: moment(&options, "endDate")?,
+        offset: offset(&options)?,
+        job_id: options.ident("jobId")?.filter(|id| !id.is_empty()).map(|id| Arc::from(&*id)),
     }))
 }
 
@@ -46,6 +41,17 @@ fn timing(options: &Fields<'_>) -> Result<Timing> {
         // Less than a millisecond is not zero, which would be no interval.
         Ok(Some(every)) if every > 0.0 => Ok(Timing::Every(Millis((every.floor() as i64).max(1)))),
         Ok(_) | Err(_) => Err(options.must_be("every", "a positive finite number")),
+    }
+}
+
+/// A part of a day, mostly; not more than a year, so that no sum is out of range.
+fn offset(options: &Fields<'_>) -> Result<Millis> {
+    const YEAR: i64 = 31_536_000_000;
+    match options.number("offset") {
+        Ok(None) => Ok(Millis(0)),
+        Ok(Some(offset)) if offset.abs() <= YEAR as f64 => Ok(Millis(offset.floor() as i64)),
+        Ok(Some(_)) => Err(options.must_be("offset", "at most 31536000000 either way")),
+        Err(_) => Err(options.must_be("offset", "a finite number")),
     }
 }
 

@@ -154,6 +154,12 @@ fn repeat(out: &mut BytesMut, repeat: &Repeat) {
     if let Some(end) = repeat.end {
         map.time("endDate", end.0);
     }
+    if repeat.offset.0 != 0 {
+        millis(map.key("offset"), repeat.offset);
+    }
+    if let Some(id) = &repeat.job_id {
+        map.str("jobId", id);
+    }
 }
 
 fn timeline_entry(out: &mut BytesMut, entry: &TimelineEntry) {
