@@ -6,6 +6,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from kit.broker import Broker, program  # noqa: E402
@@ -160,6 +161,35 @@ def over_tcp(broker):
         same(wire.call("DashboardQueue", queue=names[0], includeJobs=True)["data"]["name"], names[0])
         same(wire.call("TrimEvents", queue=names[0], maxLength=10)["data"], {"removed": 0})
         contains(wire.call("TrimEvents", queue=names[0], maxLength=-1)["error"], "maxLength must be")
+
+
+@checks
+def minutes(broker):
+    """what completed and failed in a queue is told minute by minute, also of a queue that is removed, and how long jobs took"""
+    with broker.connect() as wire:
+        def ended(queue, cmd, **more):
+            wire.call("PUSH", queue=queue, name="n", data=1, maxAttempts=1, **more)
+            job = wire.call("PULL", queue=queue, timeout=0)["job"]["id"]
+            time.sleep(0.02)
+            assert wire.call(cmd, id=job)["ok"]
+
+        before = time.time() * 1000
+        for _ in range(3):
+            ended("minutes", "ACK")
+        ended("minutes", "FAIL")
+        ask = lambda queue, kind, **more: wire.call("Metrics", queue=queue, type=kind, **more)["data"]  # noqa: E731
+        told = ask("minutes", "completed")
+        same((told["meta"]["count"], sum(told["data"]), told["count"]), (3, 3, len(told["data"])))
+        assert before - 1000 <= told["meta"]["prevTS"] <= time.time() * 1000 and 1 <= told["meta"]["prevCount"] <= 3, told
+        same(sum(ask("minutes", "failed")["data"]), 1)
+        same((ask("minutes", "completed", start=9)["data"], sum(ask("minutes", "completed", start=0, end=5)["data"])), ([], 3))
+        same(ask("nobody", "failed"), {"meta": {"count": 0, "prevTS": 0, "prevCount": 0}, "data": [], "count": 0})
+        assert wire.call("Metrics")["metrics"]["avgProcessingMs"] >= 1
+        ended("passing", "ACK", removeOnComplete=True)
+        until("the empty queue is removed", lambda: "passing" not in wire.call("ListQueues")["queues"])
+        same(ask("passing", "completed")["meta"]["count"], 1)
+        wire.call("Obliterate", queue="minutes")
+        same(ask("minutes", "completed")["meta"]["count"], 0)
 
 
 @checks

@@ -89,7 +89,6 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), Unfill
         | Reply::StallConfig(_)
         | Reply::Schedule(_)
         | Reply::DlqConfig(_)
-        | Reply::QueueMetrics { .. }
         | Reply::Totals { .. } => Ok(()),
     }
 }

@@ -393,6 +393,7 @@ impl<S: Storage> Core<S> {
             tracing::warn!(conn = conn.0, "closed: the client does not read its replies");
         }
         self.outward.release(now, &self.engine, &self.storage, &turn.timed);
+        self.history.leave(now, &turn.effects);
         for (call, mut reply) in turn.answers.drain(..) {
             let Some(answer) = self.calls.remove(&call) else { continue };
             let filled = fill_reply(&mut reply, &self.storage);

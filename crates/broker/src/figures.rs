@@ -123,6 +123,13 @@ impl Figures {
         Millis(i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX))
     }
 
+    /// How long completed jobs were worked on, from their delivery on, in milliseconds; none before the first.
+    #[must_use]
+    pub fn mean_work_ms(&self) -> Option<f64> {
+        let Totals { worked, worked_ms, .. } = self.totals;
+        (worked > 0).then(|| worked_ms as f64 / worked as f64)
+    }
+
     /// The engine was read anew: it counts from 0.
     pub(crate) fn engine_is_new(&mut self) {
         self.seen = Totals::default();
@@ -148,6 +155,8 @@ impl Figures {
         self.totals.pulled += pulled;
         self.totals.completed += completed;
         self.totals.failed += failed;
+        self.totals.worked += grown(|totals| totals.worked);
+        self.totals.worked_ms += grown(|totals| totals.worked_ms);
         self.pushed.add(now, pushed);
         self.pulled.add(now, pulled);
         self.completed.add(now, completed);

@@ -4,6 +4,8 @@
 //! A queue takes room only while something happened in it within that minute, and only so many queues have a curve.
 
 use crate::limits::HISTORY_QUEUES_MAX;
+use crate::minutes::{AllMinutes, Minutes};
+use onceover_engine::effects::Effects;
 use onceover_engine::reply::Totals;
 use onceover_engine::time::Timestamp;
 use std::collections::HashMap;
@@ -31,6 +33,7 @@ pub struct History {
     /// Totals when that second began.
     seen: HashMap<Arc<str>, Totals>,
     lines: HashMap<Arc<str>, Line>,
+    minutes: AllMinutes,
 }
 
 #[derive(Debug)]
@@ -61,10 +64,17 @@ impl History {
             if happened != Second::default() {
                 self.write(queue, happened);
             }
+            let more = |now: u64, before: u64| now.saturating_sub(before);
+            let ended = (more(totals.completed, before.completed), more(totals.failed, before.failed));
+            self.minutes.add(queue, Timestamp(self.second * 1_000), ended.0, ended.1);
             seen.insert(Arc::clone(queue), totals);
         }
         self.seen = seen;
+        let minute_ends = self.second.div_euclid(60) != second_of(now).div_euclid(60);
         self.second = second_of(now);
+        if minute_ends {
+            self.minutes.thin();
+        }
         let oldest = self.second - HISTORY_SECONDS as i64;
         self.lines.retain(|_, line| line.newest >= oldest);
     }
@@ -75,6 +85,34 @@ impl History {
         let Some(line) = self.lines.get(queue) else { return Vec::new() };
         let end = second_of(now);
         (end - HISTORY_SECONDS as i64..end).map(|second| line.at(second)).collect()
+    }
+
+    /// What ended in each minute, completed or failed for good; `totals` are the queue's as they stand.
+    #[must_use]
+    pub fn minutes(&self, queue: &str, failed: bool, totals: Totals, now: Timestamp) -> Minutes {
+        let of = |totals: &Totals| if failed { totals.failed } else { totals.completed };
+        let line = self.minutes.of(queue);
+        let mut minutes =
+            line.map(|line| if failed { &line.failed } else { &line.completed }).cloned().unwrap_or_default();
+        // What the running second has brought, and all of a queue that is not counted.
+        let before = if line.is_none() { 0 } else { self.seen.get(queue).map_or(0, of) };
+        minutes.add(now, of(&totals).saturating_sub(before));
+        minutes
+    }
+
+    /// A turn may have ended with fewer queues: what came in the last second of those that are gone counts, and nothing of
+    /// those that were obliterated is kept.
+    pub(crate) fn leave(&mut self, now: Timestamp, effects: &Effects) {
+        for (queue, totals) in &effects.forgotten {
+            let before = self.seen.remove(queue).unwrap_or_default();
+            let more = |now: u64, before: u64| now.saturating_sub(before);
+            let ended = (more(totals.completed, before.completed), more(totals.failed, before.failed));
+            self.minutes.add(queue, now, ended.0, ended.1);
+        }
+        for queue in &effects.obliterated {
+            self.minutes.forget(queue);
+            self.seen.remove(queue);
+        }
     }
 
     fn write(&mut self, queue: &Arc<str>, happened: Second) {

@@ -62,3 +62,30 @@ fn what_collapsed_is_counted_apart() {
     let seconds = history.of("q", Timestamp(101_500));
     assert_eq!(seconds.last(), Some(&Second { added: 0, collapsed: 5, ended: 0 }));
 }
+
+#[test]
+fn minutes_hold_what_the_seconds_brought_and_what_the_running_one_has() {
+    let name: Arc<str> = Arc::from("q");
+    let totals = |completed, failed| Totals { completed, failed, ..Totals::default() };
+    let mut history = History::default();
+    let roll = |history: &mut History, second: i64, totals| {
+        history.roll(Timestamp(second * 1_000 + 1), std::iter::once((&name, totals)));
+    };
+    roll(&mut history, 600, totals(0, 0));
+    roll(&mut history, 601, totals(2, 1));
+    roll(&mut history, 725, totals(5, 1));
+    let now = Timestamp(725_500);
+    let completed = history.minutes("q", false, totals(9, 1), now);
+    // 600 s begin minute 10; the jump to 725 s belongs to the second that was running when it began.
+    assert_eq!((completed.total, completed.data(), completed.last_at), (9, vec![4, 0, 5], Some(now)));
+    let failed = history.minutes("q", true, totals(9, 1), now);
+    assert_eq!((failed.total, failed.data(), failed.last_at), (1, vec![1], Some(Timestamp(600_000))));
+    // A queue that is removed for want of jobs keeps its minutes, one that is obliterated does not.
+    history.roll(Timestamp(726_001), std::iter::empty());
+    assert_eq!(history.minutes("q", false, totals(1, 0), now).total, 6);
+    let left = Effects { forgotten: vec![(Arc::clone(&name), totals(3, 0))], ..Effects::default() };
+    history.leave(now, &left);
+    assert_eq!(history.minutes("q", false, totals(0, 0), now).total, 8, "what came in its last second counts");
+    history.leave(now, &Effects { obliterated: vec![Arc::clone(&name)], ..Effects::default() });
+    assert_eq!(history.minutes("q", false, totals(1, 0), now).total, 1);
+}

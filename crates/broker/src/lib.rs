@@ -26,6 +26,7 @@ mod handle;
 pub mod history;
 pub mod inbox;
 pub mod limits;
+pub mod minutes;
 pub mod monitor;
 mod new_entry;
 pub mod news;

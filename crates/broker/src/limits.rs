@@ -79,6 +79,12 @@ pub const ACTIVITY_ENTRIES_MAX: usize = 50_000;
 pub const ACTIVITY_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes kept of one payload in the log of adds.
 pub const ACTIVITY_PAYLOAD_BYTES_MAX: usize = 256 * 1024;
+/// Minutes of a queue that are counted, two weeks of them as in 2.9.5.
+pub const MINUTES_MAX: usize = 20_160;
+/// Queues whose minutes are counted; others have totals only.
+pub const MINUTES_QUEUES_MAX: usize = 10_000;
+/// Minutes of all queues together, 16 bytes each; the oldest go.
+pub const MINUTES_TOGETHER_MAX: usize = 500_000;
 /// Queues with a curve of their last minute, 500 bytes each.
 pub const HISTORY_QUEUES_MAX: usize = 500;
 /// Happenings that wait for a watcher of everything; one that is further behind misses some.

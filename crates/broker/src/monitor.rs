@@ -1,8 +1,7 @@
 //! Figures of the whole broker as trees: what monitoring commands answer and what dashboards ask for over HTTP
 //! (protocol-admin.md 11 and 13.3). Members are in JSON's form; `wire` writes them as MessagePack for TCP.
 //!
-//! What this broker does not measure is left out rather than sent as a zero: the time of processing, sizes of the
-//! garbage collector's heap, backups.
+//! What this broker does not measure is left out rather than sent as a zero: sizes of the garbage collector's heap, backups.
 
 use crate::core_view::CoreView;
 use crate::figures::Durations;
@@ -32,6 +31,9 @@ pub fn answer(core: &CoreView<'_>, question: &Monitor) -> Value {
     match question {
         Monitor::Stats => json!({ "stats": short_stats(core) }),
         Monitor::Metrics => json!({ "metrics": metrics(core) }),
+        Monitor::QueueMetrics { queue, failed, start, end } => {
+            json!({ "data": queue_metrics(core, queue, *failed, *start, *end) })
+        }
         Monitor::Prometheus => json!({ "data": { "metrics": prometheus::text(core) } }),
         Monitor::StorageStatus => json!({ "data": storage(core) }),
         Monitor::CompactMemory => json!({}),
@@ -60,12 +62,31 @@ fn short_stats(core: &CoreView<'_>) -> Value {
 fn metrics(core: &CoreView<'_>) -> Value {
     let Value::Object(mut all) = totals(core) else { unreachable!("totals are an object") };
     all.insert("avgLatencyMs".to_owned(), json!(core.figures.push.mean_ms()));
+    if let Some(mean) = core.figures.mean_work_ms() {
+        all.insert("avgProcessingMs".to_owned(), json!(mean));
+    }
     if let Some(resident) = ProcessFigures::now().resident_bytes {
         all.insert("memoryUsageMb".to_owned(), mebibytes(resident));
     }
     all.insert("sqliteSizeMb".to_owned(), mebibytes(core.store_bytes));
     all.insert("activeConnections".to_owned(), json!(core.connections.len()));
     Value::Object(all)
+}
+
+/// Completions or final failures of a queue since the start, per minute and all together.
+fn queue_metrics(core: &CoreView<'_>, queue: &Arc<str>, failed: bool, start: usize, end: Option<usize>) -> Value {
+    let minutes = core.history.minutes(queue, failed, core.engine.totals_of(queue), core.now);
+    let data = minutes.data();
+    let end = end.map_or(data.len(), |end| end.saturating_add(1).min(data.len()));
+    json!({
+        "meta": {
+            "count": minutes.total,
+            "prevTS": minutes.last_at.map_or(0, |at| at.0),
+            "prevCount": minutes.newest(),
+        },
+        "data": data.get(start..end).unwrap_or_default(),
+        "count": data.len(),
+    })
 }
 
 /// `totalPushed` and so on, since the start.
@@ -276,8 +297,7 @@ pub fn queue_counts(counts: &JobCounts) -> Value {
 /// HTTP's `/dashboard/queues/:q`, without `ok`. A queue that nobody knows has zeros.
 pub fn queue_page(core: &CoreView<'_>, queue: &Arc<str>, jobs: Option<usize>) -> Value {
     let counts = core.engine.counts(Some(queue));
-    let totals = core.engine.queue_totals().find(|(name, _)| *name == queue).map(|(_, totals)| totals);
-    let totals = totals.unwrap_or_default();
+    let totals = core.engine.totals_of(queue);
     let paused = core.engine.queues().iter().any(|known| known.name == *queue && known.paused);
     let priorities: Map<String, Value> =
         core.engine.priorities(queue).map(|(priority, count)| (priority.to_string(), json!(count))).collect();

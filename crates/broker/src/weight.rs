@@ -130,7 +130,6 @@ fn of_reply(reply: &Reply) -> usize {
         | Reply::Limits(_)
         | Reply::Group(_)
         | Reply::DlqConfig(_)
-        | Reply::QueueMetrics { .. }
         | Reply::Totals { .. } => SMALL,
     }
 }

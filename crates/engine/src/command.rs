@@ -371,13 +371,6 @@ pub enum Command {
         /// What changes.
         patch: StallPatch,
     },
-    /// Metrics of one queue: totals since the start.
-    QueueMetrics {
-        /// The queue.
-        queue: Arc<str>,
-        /// Final failures instead of completions.
-        failed: bool,
-    },
     /// Metrics, Stats: totals of the broker.
     Totals,
     /// Cron, CronGet, CronList, CronDelete, and the window's Run now.

@@ -41,7 +41,7 @@ impl Engine {
             Command::Pause { queue } => self.pause(now, &queue, effects),
             Command::Resume { queue } => self.resume(now, &queue, effects),
             Command::Drain { queue } => self.drain(now, &queue),
-            Command::Obliterate { queue } => self.obliterate(now, &queue),
+            Command::Obliterate { queue } => self.obliterate(now, &queue, effects),
             Command::Clean { queue, grace, state, limit } => self.clean(now, &queue, grace, state, limit),
             Command::PromoteJobs { queue, count } => self.promote_jobs(now, &queue, count),
             Command::RetryCompleted { queue, id, count, until } => self.retry_completed(now, &queue, id, count, until),
@@ -84,7 +84,6 @@ impl Engine {
             }
             Command::ListQueues => self.list_queues(),
             Command::GetStallConfig { queue } => Reply::StallConfig(self.stall_of(&queue)),
-            Command::QueueMetrics { queue, failed } => self.queue_metrics(&queue, failed),
             Command::Totals => self.broker_metrics(),
             _ => unreachable!("every other command was dispatched before"),
         })

@@ -5,7 +5,7 @@ use crate::dedup::{DecisionCode, FreedKey, KeyEntry, OwnerSeen};
 use crate::event::Event;
 use crate::names::{JobId, JobKey, Origin};
 use crate::notice::Notice;
-use crate::reply::Reply;
+use crate::reply::{Reply, Totals};
 use crate::time::Timestamp;
 use std::sync::Arc;
 
@@ -34,6 +34,10 @@ pub struct Effects {
     pub durable: bool,
     /// What a dashboard is told besides events, in order.
     pub notices: Vec<Notice>,
+    /// Queues that were obliterated: what is kept about them elsewhere goes, too.
+    pub obliterated: Vec<Arc<str>>,
+    /// Queues that are not listed any more because nothing is left in them, with what happened in them since they were.
+    pub forgotten: Vec<(Arc<str>, Totals)>,
     /// Whether anybody reads the notices; none are made otherwise.
     pub watched: bool,
 }

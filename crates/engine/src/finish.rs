@@ -243,6 +243,10 @@ impl Engine {
     fn complete(&mut self, key: JobKey, now: Timestamp, ack: Ack, effects: &mut Effects) {
         self.leave(key);
         self.note(key, StateName::Completed, now, None, None);
+        if let Some(started) = self.known(key).started_at {
+            self.totals.worked += 1;
+            self.totals.worked_ms += now.since(started).0.max(0).unsigned_abs();
+        }
         let job = self.known_mut(key);
         job.state = JobState::Completed;
         job.completed_at = Some(now);

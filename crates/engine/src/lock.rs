@@ -8,9 +8,11 @@ use crate::event::EventKind;
 use crate::finish::Burial;
 use crate::job::{FailureReason, Job, JobState};
 use crate::names::{JobId, JobKey};
+use crate::queue::Queue;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::time::{Millis, Timestamp};
+use std::sync::Arc;
 
 /// A token as it came; an empty one is none.
 pub(crate) fn given(token: Option<&str>) -> Option<&str> {
@@ -114,7 +116,7 @@ impl Engine {
         self.workers.review(now, effects);
         self.tell_of_room(now, effects);
         self.queues.iter_mut().for_each(|queue| queue.forget_unused_views(now));
-        self.forget_idle_queues();
+        self.forget_idle_queues(effects);
     }
 
     /// A lease ran out: one attempt and one stall used; back at once to the old place, or dead. The key stays with a live
@@ -206,10 +208,12 @@ impl Engine {
     }
 
     /// Forgets queues that nothing refers to and nobody configured (protocol-admin.md 0.5).
-    fn forget_idle_queues(&mut self) {
+    fn forget_idle_queues(&mut self, effects: &mut Effects) {
         let idle: Vec<_> = self.queues.iter().filter(|queue| queue.is_idle()).map(|queue| queue.id).collect();
         for queue in idle {
-            let name = self.queues.get(queue).name.clone();
+            let Queue { name, totals, .. } = self.queues.get(queue);
+            let name = Arc::clone(name);
+            effects.forgotten.push((Arc::clone(&name), *totals));
             self.queues.forget(queue);
             // A job that became ready may have been dropped in the same step.
             self.woken.retain(|other| *other != queue);

@@ -52,7 +52,8 @@ impl Engine {
 
     /// Removes the queue with everything in it, active jobs and all keys included. Schedules that add to it stay, as in 2.9.5:
     /// they are the broker's, and their next firing makes the queue anew.
-    pub(crate) fn obliterate(&mut self, now: Timestamp, name: &Arc<str>) -> Reply {
+    pub(crate) fn obliterate(&mut self, now: Timestamp, name: &Arc<str>, effects: &mut Effects) -> Reply {
+        effects.obliterated.push(Arc::clone(name));
         let Some(queue) = self.queues.find(name) else { return Reply::Ok };
         let id = queue.id;
         let jobs: Vec<JobKey> = queue.all_jobs().collect();

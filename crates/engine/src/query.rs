@@ -9,7 +9,7 @@ use crate::names::{JobId, JobKey};
 use crate::queue::Queue;
 use crate::ranked::{Ranked, merged};
 use crate::rejection::Rejection;
-use crate::reply::{JobRecord, KeyRecord, Reply, Totals};
+use crate::reply::{JobRecord, KeyRecord, Reply};
 use crate::time::Timestamp;
 use std::sync::Arc;
 
@@ -144,11 +144,6 @@ impl Engine {
 
     pub(crate) fn list_queues(&self) -> Reply {
         Reply::Queues(self.queues.registered().into_iter().map(|queue| queue.name.clone()).collect())
-    }
-
-    pub(crate) fn queue_metrics(&self, name: &str, failed: bool) -> Reply {
-        let totals = self.queues.find(name).map_or(Totals::default(), |queue| queue.totals);
-        Reply::QueueMetrics { total: if failed { totals.failed } else { totals.completed } }
     }
 
     pub(crate) fn broker_metrics(&self) -> Reply {

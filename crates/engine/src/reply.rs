@@ -164,6 +164,10 @@ pub struct Totals {
     pub completed: u64,
     /// Final failures.
     pub failed: u64,
+    /// Completions whose work is in `worked_ms`: all but those that came late. Of the broker only.
+    pub worked: u64,
+    /// From their delivery to their completion, in milliseconds.
+    pub worked_ms: u64,
 }
 
 /// Dead letters of a queue in figures (GetDlqStats).
@@ -341,11 +345,6 @@ pub enum Reply {
     StallConfig(StallConfig),
     /// Cron, CronGet, CronList.
     Schedule(crate::schedule::Answer),
-    /// Metrics of one queue: `{ok, data: {meta, data, count}}`
-    QueueMetrics {
-        /// Completions or final failures since the start.
-        total: u64,
-    },
     /// Totals of the broker.
     Totals {
         /// Since the start.

@@ -237,7 +237,12 @@ impl Engine {
         counts.into_iter().flatten().map(|(priority, count)| (*priority, *count))
     }
 
-    /// Totals since this engine was made.
+    /// Totals of a queue since this engine was made, or the queue was obliterated.
+    pub fn totals_of(&self, queue: &str) -> Totals {
+        self.queues.find(queue).map_or(Totals::default(), |queue| queue.totals)
+    }
+
+    /// Of the whole broker, since it was read from its file.
     pub fn totals(&self) -> Totals {
         self.totals
     }

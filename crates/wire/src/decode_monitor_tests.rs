@@ -16,9 +16,12 @@ fn asked(json: &Json) -> Result<Monitor, String> {
 #[test]
 fn each_question() {
     let queue = |jobs| Monitor::Queue { queue: "q".into(), jobs };
+    let minutes = |failed, start, end| Monitor::QueueMetrics { queue: "q".into(), failed, start, end };
     let table = vec![
         (json!({"cmd": "Stats"}), Monitor::Stats),
         (json!({"cmd": "Metrics"}), Monitor::Metrics),
+        (json!({"cmd": "Metrics", "queue": "q", "type": "completed", "start": 0, "end": -1}), minutes(false, 0, None)),
+        (json!({"cmd": "Metrics", "queue": "q", "type": "failed", "start": 2, "end": 5}), minutes(true, 2, Some(5))),
         (json!({"cmd": "Prometheus"}), Monitor::Prometheus),
         (json!({"cmd": "StorageStatus"}), Monitor::StorageStatus),
         (json!({"cmd": "CompactMemory"}), Monitor::CompactMemory),

@@ -100,12 +100,7 @@ fn counts_and_figures() {
     check(vec![
         (json!({"cmd": "GetJobCounts", "queue": "q"}), Command::GetJobCounts { queue: queue.clone() }),
         (json!({"cmd": "GetCountsPerPriority", "queue": "q"}), Command::GetCountsPerPriority { queue: queue.clone() }),
-        (json!({"cmd": "Count", "queue": "q"}), Command::Count { queue: queue.clone() }),
-        (
-            json!({"cmd": "Metrics", "queue": "q", "type": "completed", "start": 0, "end": -1}),
-            Command::QueueMetrics { queue: queue.clone(), failed: false },
-        ),
-        (json!({"cmd": "Metrics", "queue": "q", "type": "failed"}), Command::QueueMetrics { queue, failed: true }),
+        (json!({"cmd": "Count", "queue": "q"}), Command::Count { queue }),
     ]);
     check_refused(vec![
         (json!({"cmd": "Count"}), "Queue name is required"),

@@ -80,6 +80,17 @@ pub enum Monitor {
     Stats,
     /// Metrics without a queue.
     Metrics,
+    /// Metrics of one queue.
+    QueueMetrics {
+        /// Which.
+        queue: Arc<str>,
+        /// Final failures instead of completions.
+        failed: bool,
+        /// The first minute, 0 = the newest.
+        start: usize,
+        /// The last one; none = the oldest.
+        end: Option<usize>,
+    },
     /// Prometheus.
     Prometheus,
     /// StorageStatus.

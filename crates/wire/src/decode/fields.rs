@@ -333,11 +333,6 @@ impl<'a> Fields<'a> {
     pub fn required(&self, name: &str) -> DecodeError {
         DecodeError::invalid(format!("{}{name} is required", self.path))
     }
-
-    /// The text for something this broker does not do.
-    pub fn unsupported(&self, name: &str) -> DecodeError {
-        DecodeError::invalid(format!("{}{name} is not supported by this version", self.path))
-    }
 }
 
 /// One of 128 places, by length, first and last letter. The factors are such that no two options of an add share one.

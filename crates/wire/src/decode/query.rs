@@ -136,15 +136,21 @@ pub fn metrics(fields: &Fields<'_>, _: &mut Hints) -> Result<Request> {
         };
     }
     let queue = names::queue(fields)?;
-    for (name, least) in [("start", 0), ("end", -1)] {
-        let value = fields.raw(name).map(Raw::value);
-        if value.is_some_and(|value| value.integer().is_none_or(|number| number < least)) {
-            return Err(fields.must_be(name, "a non-negative safe integer"));
-        }
-    }
-    match kind {
-        None | Some(Value::Str(b"completed")) => engine(Command::QueueMetrics { queue, failed: false }),
-        Some(Value::Str(b"failed")) => engine(Command::QueueMetrics { queue, failed: true }),
-        Some(_) => Err(DecodeError::invalid("Metrics type must be 'completed' or 'failed'")),
+    let start = place(fields, "start", 0)?.unwrap_or(0);
+    let end = place(fields, "end", -1)?;
+    let failed = match kind {
+        None | Some(Value::Str(b"completed")) => false,
+        Some(Value::Str(b"failed")) => true,
+        Some(_) => return Err(DecodeError::invalid("Metrics type must be 'completed' or 'failed'")),
+    };
+    Ok(Request::Monitor(Monitor::QueueMetrics { queue, failed, start, end }))
+}
+
+/// A place in a series; -1, where it is allowed, is none.
+fn place(fields: &Fields<'_>, name: &str, least: i64) -> Result<Option<usize>> {
+    let Some(value) = fields.raw(name).map(Raw::value) else { return Ok(None) };
+    match value.integer() {
+        Some(number) if number >= least => Ok(usize::try_from(number).ok()),
+        Some(_) | None => Err(fields.must_be(name, "a non-negative safe integer")),
     }
 }

@@ -125,14 +125,3 @@ pub fn broker_totals(map: &mut MapWriter<'_>, totals: &Totals, counts: &JobCount
     metrics.int("totalCompleted", totals.completed as i64);
     metrics.int("totalFailed", totals.failed as i64);
 }
-
-/// Completions or final failures of one queue since the start. No figures per minute are kept, so the series is empty.
-pub fn queue_metrics(data: &mut MapWriter<'_>, total: u64) {
-    let mut meta = data.map("meta");
-    meta.int("count", total as i64);
-    meta.int("prevTS", 0);
-    meta.int("prevCount", 0);
-    drop(meta);
-    data.list("data", std::iter::empty::<i64>(), write::int);
-    data.int("count", 0);
-}

@@ -80,7 +80,6 @@ pub fn reply(map: &mut MapWriter<'_>, reply: &Reply, ctx: EncodeCtx) {
         Reply::Schedule(answer) => schedule::answer(map, answer),
         Reply::DlqConfig(config) => figures::dlq_config(&mut map.map("config"), config),
         Reply::Totals { totals, counts } => figures::broker_totals(map, totals, counts),
-        Reply::QueueMetrics { total } => figures::queue_metrics(&mut map.map("data"), *total),
     }
 }
 

@@ -19,6 +19,8 @@ pub enum Must {
     Integer(&'static str, i64, i64),
     /// An integer that counts something, with the words of the group commands.
     Positive(&'static str),
+    /// A number above 0, parts of one included.
+    Time(&'static str),
     /// The limit of a queue: a number, also one written as text.
     Limit,
     /// The id of a group.
@@ -45,7 +47,7 @@ pub enum Must {
 
 use Must::{
     Any, AnyNumber, Flag, GroupId, Id, Integer, Limit, List, MaybeId, Members, Number, Object, Positive, Queue, Text,
-    Texts, There,
+    Texts, There, Time,
 };
 
 const YEAR: i64 = 31_536_000_000;
@@ -173,7 +175,7 @@ fn of_limits() -> Vec<(Json, Vec<Must>)> {
         (request, [&[Queue, GroupId], more].concat())
     };
     let mut table = vec![
-        limit("RateLimit", &[Limit, Number("duration", 1, SAFE), Number("ttl", 1, SAFE)]),
+        limit("RateLimit", &[Limit, Time("duration"), Time("ttl")]),
         limit("SetConcurrency", &[Limit]),
         limit("RateLimitClear", &[]),
         limit("ClearConcurrency", &[]),
@@ -318,7 +320,7 @@ fn wrong(must: Must) -> Vec<(&'static str, Json, String)> {
         Integer(name, min, max) => {
             [between(name, min, max), vec![(name, json!(1.5), say(name, "an integer"))]].concat()
         }
-        Positive(_) | Limit | GroupId => wrong_of_limits(must),
+        Positive(_) | Time(_) | Limit | GroupId => wrong_of_limits(must),
         AnyNumber(name) => number(name),
         There(name) => {
             vec![(name, undefined(), format!("{name} is required")), (name, json!(null), format!("{name} is required"))]
@@ -352,11 +354,14 @@ fn wrong_of_limits(must: Must) -> Vec<(&'static str, Json, String)> {
             let values = [undefined(), json!(null), json!("5"), json!(0), json!(-1), json!(1.5), json!(1e16)];
             of_types(name, &values, "a positive safe integer")
         }
+        Time(name) => {
+            let mut all = wrong(Number(name, 0, SAFE));
+            all.push((name, json!(0), say(name, "above 0")));
+            all
+        }
         Limit => {
             let values = [undefined(), json!(null), json!("many"), json!({"$nan": true}), json!([])];
             let mut all = of_types("limit", &values, "a finite number");
-            all.push(("limit", json!(-1), say("limit", "at least 0")));
-            all.push(("limit", json!("1.5"), say("limit", "an integer")));
             all.push(("limit", json!(1e16), say("limit", &format!("at most {SAFE}"))));
             all
         }
@@ -412,8 +417,8 @@ fn lists_beside_the_ids_have_their_length() {
 fn what_is_not_there_yet_is_refused_by_name_and_changes_nothing() {
     let mut bench = Bench::new();
     let cases = [(
-        json!({"cmd": "PUSH", "queue": "q", "repeat": {"every": 5, "offset": 7}}),
-        "repeat.offset is not supported by this version",
+        json!({"cmd": "PUSH", "queue": "q", "repeat": {"every": 5, "offset": true}}),
+        "repeat.offset must be a finite number",
     )];
     for (request, text) in cases {
         assert_eq!(bench.refusal(&request), text, "{request}");

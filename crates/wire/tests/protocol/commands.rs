@@ -149,6 +149,7 @@ fn add(rows: &mut Vec<(String, String, bool)>, path: &str, must: Must) {
         Must::Number(name, min, max) => (name, range("number", min, max), false),
         Must::Integer(name, min, max) => (name, range("integer", min, max), false),
         Must::Positive(name) => (name, "integer from 1".to_owned(), true),
+        Must::Time(name) => (name, "number above 0".to_owned(), false),
         Must::Limit => ("limit", "number, also as text".to_owned(), true),
         Must::GroupId => ("groupId", "id of a group".to_owned(), true),
         Must::AnyNumber(name) => (name, "number".to_owned(), false),

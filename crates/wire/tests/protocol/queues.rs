@@ -275,20 +275,3 @@ fn silent_workers_are_stale_then_gone_and_totals_outlive_them() {
     let stats = workers(&mut bench)["stats"].clone();
     assert_eq!(json!([stats["total"], stats["totalProcessed"], stats["totalFailed"]]), json!([0, 11, 1]));
 }
-
-#[test]
-fn metrics_of_a_queue_count_completions_or_final_failures() {
-    let mut bench = Bench::new();
-    for (ends, fields) in [("ACK", json!({})), ("FAIL", json!({"unrecoverable": true})), ("FAIL", json!({}))] {
-        bench.push(json!({"backoff": 0}));
-        let (id, _) = bench.pull(json!({}));
-        bench.ok(&merged(json!({"cmd": ends, "id": id}), fields));
-    }
-    for (kind, count) in [("completed", 1), ("failed", 1)] {
-        let answer = bench.ok(&json!({"cmd": "Metrics", "queue": "q", "type": kind}));
-        assert_eq!(answer["data"]["meta"]["count"], count, "{kind}");
-    }
-    let refusal = bench.refusal(&json!({"cmd": "Metrics", "queue": "q", "type": "x"}));
-    assert_eq!(refusal, "Metrics type must be 'completed' or 'failed'");
-    assert_eq!(bench.refusal(&json!({"cmd": "Metrics", "type": "failed"})), "Metrics queue is required");
-}
