@@ -4,8 +4,8 @@ use crate::error::CoreFailure;
 use onceover_engine::change::{RestoreError, Snapshot};
 use onceover_engine::effects::Effects;
 use onceover_engine::time::Timestamp;
-use onceover_engine::{Engine, EngineConfig};
-use onceover_store::Storage;
+use onceover_engine::{Engine, EngineConfig, Restoring};
+use onceover_store::{Loaded, Storage};
 
 /// Reads it. `ran_on` = the broker has run all the time: what came due meanwhile was not missed.
 ///
@@ -18,9 +18,17 @@ pub(crate) fn restored<S: Storage>(
     now: Timestamp,
     ran_on: bool,
 ) -> Result<(Engine, Effects), CoreFailure> {
-    let rows = Snapshot { ran_on, ..storage.load().map_err(CoreFailure::Store)? };
+    let mut read = || -> Result<(Restoring, Loaded), CoreFailure> {
+        let mut restoring = Restoring::new(config.clone(), seed, now);
+        restoring.take(Snapshot { ran_on, ..Snapshot::default() });
+        let loaded = storage.load_parts(&mut |part| restoring.take(part)).map_err(CoreFailure::Store)?;
+        Ok((restoring, loaded))
+    };
+    let restoring = match read()? {
+        (restoring, Loaded::Whole) => restoring,
+        (_, Loaded::SetAside) => read()?.0,
+    };
     let mut effects = Effects::default();
-    let engine = Engine::restore(config, seed, rows, now, &mut effects)
-        .map_err(|RestoreError { message }| CoreFailure::Rows { message })?;
+    let engine = restoring.finish(&mut effects).map_err(|RestoreError { message }| CoreFailure::Rows { message })?;
     Ok((engine, effects))
 }

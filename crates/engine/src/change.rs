@@ -201,6 +201,23 @@ pub struct Snapshot {
     pub ran_on: bool,
 }
 
+impl Snapshot {
+    /// Adds what was read after it.
+    pub fn append(&mut self, later: Snapshot) {
+        let Snapshot { jobs, keys, queues, groups, webhooks, reserved, ends, completed_ids, schedules, ran_on } = later;
+        self.jobs.extend(jobs);
+        self.keys.extend(keys);
+        self.queues.extend(queues);
+        self.groups.extend(groups);
+        self.webhooks.extend(webhooks);
+        self.ends.extend(ends);
+        self.completed_ids.extend(completed_ids);
+        self.schedules.extend(schedules);
+        self.reserved = self.reserved.max(reserved);
+        self.ran_on |= ran_on;
+    }
+}
+
 /// A row that cannot be true.
 #[derive(Clone, Debug, PartialEq)]
 pub struct RestoreError {

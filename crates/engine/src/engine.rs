@@ -23,6 +23,7 @@ use crate::queue::Queues;
 use crate::ranked::Ranked;
 use crate::rejection::Rejection;
 use crate::reply::{Reply, Totals};
+use crate::rows::Restoring;
 use crate::schedule::Schedules;
 use crate::tallies::Tallies;
 use crate::time::{Millis, Timestamp};
@@ -153,8 +154,7 @@ impl Engine {
         }
     }
 
-    /// An engine from its rows. Formerly active jobs are put back or fail for good; `effects` carries what followed from
-    /// that. Loading twice changes nothing more (dedup.md 13).
+    /// An engine from all of its rows at once; see `Restoring`.
     ///
     /// # Errors
     /// A row that cannot be true, named.
@@ -165,12 +165,9 @@ impl Engine {
         now: Timestamp,
         effects: &mut Effects,
     ) -> Result<Engine, RestoreError> {
-        let mut engine = Engine::new(config, seed);
-        engine.next = rows.reserved.max(1);
-        engine.reserved = engine.next;
-        engine.load(rows, now, effects)?;
-        engine.settle(now, effects);
-        Ok(engine)
+        let mut restoring = Restoring::new(config, seed, now);
+        restoring.take(rows);
+        restoring.finish(effects)
     }
 
     /// Does everything that is due.

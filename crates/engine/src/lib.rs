@@ -67,6 +67,7 @@ mod work;
 mod worker;
 
 pub use engine::{Engine, EngineConfig};
+pub use rows::Restoring;
 
 #[cfg(test)]
 mod scenario_tests;

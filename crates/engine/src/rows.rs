@@ -3,10 +3,11 @@
 use crate::change::{EndRow, JobRow, KeyRow, QueueSettings, RestoreError, Snapshot};
 use crate::dedup::KeyEntry;
 use crate::effects::Effects;
-use crate::engine::Engine;
+use crate::engine::{Engine, EngineConfig};
 use crate::flow_wait::Ending;
 use crate::job::{Blob, Job, JobState};
 use crate::names::{JobId, JobKey, QueueId};
+use crate::schedule::Schedule;
 use crate::time::Timestamp;
 use std::sync::Arc;
 
@@ -14,58 +15,99 @@ fn cannot_be(message: String) -> Result<(), RestoreError> {
     Err(RestoreError { message })
 }
 
-impl Engine {
-    /// Takes the rows in. Whatever had been active is put back or fails for good afterwards, when all is in its place.
-    pub(crate) fn load(&mut self, rows: Snapshot, now: Timestamp, effects: &mut Effects) -> Result<(), RestoreError> {
-        let Snapshot { jobs, keys, queues, groups, webhooks, reserved: _, ends, completed_ids, schedules, ran_on } =
-            rows;
-        webhooks.into_iter().for_each(|webhook| self.webhooks.insert(webhook));
-        self.load_queues(queues);
+/// An engine that takes its rows in, part by part: a store need not hold all of them at once.
+///
+/// Settings, completed ids and ends come before jobs, and jobs before keys.
+#[derive(Debug)]
+pub struct Restoring {
+    engine: Engine,
+    now: Timestamp,
+    were_active: Vec<JobKey>,
+    /// Made when their jobs are there.
+    schedules: Vec<Schedule>,
+    ran_on: bool,
+    failed: Option<RestoreError>,
+}
+
+impl Restoring {
+    /// Nothing was read yet. `seed` feeds ids, tokens and jitter.
+    pub fn new(config: EngineConfig, seed: u64, now: Timestamp) -> Restoring {
+        let engine = Engine::new(config, seed);
+        Restoring { engine, now, were_active: Vec::new(), schedules: Vec::new(), ran_on: false, failed: None }
+    }
+
+    /// Takes some rows in. After one that cannot be true, which `finish` names, nothing more is looked at.
+    pub fn take(&mut self, rows: Snapshot) {
+        if self.failed.is_none() {
+            self.failed = self.try_take(rows).err();
+        }
+    }
+
+    fn try_take(&mut self, rows: Snapshot) -> Result<(), RestoreError> {
+        let Snapshot { jobs, keys, queues, groups, webhooks, reserved, ends, completed_ids, schedules, ran_on } = rows;
+        let Restoring { engine, now, .. } = self;
+        engine.next_at_least(reserved);
+        webhooks.into_iter().for_each(|webhook| engine.webhooks.insert(webhook));
+        engine.load_queues(queues);
         for row in groups {
-            self.load_group(&row.queue, &row.group, row.settings);
+            engine.load_group(&row.queue, &row.group, row.settings);
         }
         for (key, id) in completed_ids {
-            self.completed_ids.insert(key, JobId::parse(&id));
+            engine.completed_ids.insert(key, JobId::parse(&id));
         }
         for row in ends {
-            self.load_end(row);
+            engine.load_end(row);
         }
-        let mut were_active = Vec::new();
-        self.jobs.reserve(jobs.len());
-        self.keys.reserve(keys.len());
+        engine.jobs.reserve(jobs.len());
+        engine.keys.reserve(keys.len());
         for row in jobs {
-            let key = row.job.key;
             if row.job.state == JobState::Active {
-                were_active.push(key);
+                self.were_active.push(row.job.key);
             }
-            self.load_job(row, now)?;
-            self.dirty.was_read();
+            engine.load_job(row, *now)?;
+            engine.dirty.was_read();
         }
         for row in keys {
-            self.load_key(row)?;
-            self.dirty.was_read();
+            engine.load_key(row)?;
+            engine.dirty.was_read();
         }
-        self.load_limits(now);
-        self.load_schedules(schedules)?;
-        // What was read stands in the file already; what follows must be written.
-        self.dirty = crate::dirty::Dirty::default();
-        self.drop_ended_keys(now);
-        self.settle_ends(now);
-        if !ran_on {
-            self.skip_missed_runs(now);
-        }
-        for key in were_active {
-            // What the end of an earlier one brought about may have replaced this one.
-            if self.jobs.get(key).is_some() {
-                self.recover_active(key, now, effects);
-            }
-        }
-        // Fewer may be kept than by the broker that wrote the file.
-        let queues: Vec<QueueId> = self.queues.iter().map(|queue| queue.id).collect();
-        queues.into_iter().for_each(|queue| self.evict_dead(queue, now));
+        self.schedules.extend(schedules);
+        self.ran_on |= ran_on;
         Ok(())
     }
 
+    /// All rows were taken in. Formerly active jobs are put back or fail for good; `effects` carries what followed from
+    /// that. Loading twice changes nothing more (dedup.md 13).
+    ///
+    /// # Errors
+    /// A row that cannot be true, named.
+    pub fn finish(self, effects: &mut Effects) -> Result<Engine, RestoreError> {
+        let Restoring { mut engine, now, were_active, schedules, ran_on, failed } = self;
+        failed.map_or(Ok(()), Err)?;
+        engine.load_limits(now);
+        engine.load_schedules(schedules)?;
+        // What was read stands in the file already; what follows must be written.
+        engine.dirty = crate::dirty::Dirty::default();
+        engine.drop_ended_keys(now);
+        engine.settle_ends(now);
+        if !ran_on {
+            engine.skip_missed_runs(now);
+        }
+        for key in were_active {
+            // What the end of an earlier one brought about may have replaced this one.
+            if engine.jobs.get(key).is_some() {
+                engine.recover_active(key, now, effects);
+            }
+        }
+        // Fewer may be kept than by the broker that wrote the file.
+        let queues: Vec<QueueId> = engine.queues.iter().map(|queue| queue.id).collect();
+        queues.into_iter().for_each(|queue| engine.evict_dead(queue, now));
+        engine.settle(now, effects);
+        Ok(engine)
+    }
+}
+
+impl Engine {
     /// In order of registration.
     fn load_queues(&mut self, mut queues: Vec<(Arc<str>, QueueSettings)>) {
         queues.sort_by(|(name, one), (other, two)| (one.place, name).cmp(&(two.place, other)));

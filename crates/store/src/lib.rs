@@ -43,6 +43,15 @@ pub type RowSink<'a> = dyn FnMut(Change<'_>) -> Result<(), StoreError> + 'a;
 /// Gives all changed rows of a turn to the sink it is called with, and ends early when the sink fails.
 pub type RowSource<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), StoreError> + 'a;
 
+/// What became of a load in parts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Loaded {
+    /// The parts were all there is.
+    Whole,
+    /// Rows were set aside, and others with them that were given already: it has to be read once more.
+    SetAside,
+}
+
 /// Where the rows of an engine are kept. One owner, one thread: the core's.
 pub trait Storage: Send {
     /// Everything that is stored. Payloads of live jobs are in memory, those of finished jobs and all results stay behind.
@@ -52,6 +61,15 @@ pub trait Storage: Send {
     /// # Errors
     /// `Corrupt` when there are too many of them, and names the first.
     fn load(&mut self) -> Result<Snapshot, StoreError>;
+
+    /// The same in parts, so that a million jobs are not in memory twice, in the order that `Restoring` asks for.
+    ///
+    /// # Errors
+    /// As `load`.
+    fn load_parts(&mut self, take: &mut dyn FnMut(Snapshot)) -> Result<Loaded, StoreError> {
+        take(self.load()?);
+        Ok(Loaded::Whole)
+    }
 
     /// Writes the rows that `rows` gives in one transaction, which survives a power cut when `durable`.
     ///
@@ -118,6 +136,10 @@ pub trait Storage: Send {
 impl Storage for Box<dyn Storage> {
     fn load(&mut self) -> Result<Snapshot, StoreError> {
         (**self).load()
+    }
+
+    fn load_parts(&mut self, take: &mut dyn FnMut(Snapshot)) -> Result<Loaded, StoreError> {
+        (**self).load_parts(take)
     }
 
     fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {

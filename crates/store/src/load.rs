@@ -75,8 +75,15 @@ const STATES: [JobState; 5] =
 
 const READ: &str = "read";
 
-/// Reads everything, in one read transaction, and what of it cannot be read.
-pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<Fault>), StoreError> {
+/// Rows of one part.
+const PART: usize = 1_024;
+
+/// Reads everything, in one read transaction: settings first, then jobs, then keys. Returns what of it cannot be read.
+pub(crate) fn load(
+    conn: &mut Connection,
+    file: &Path,
+    take: &mut dyn FnMut(Snapshot),
+) -> Result<Vec<Fault>, StoreError> {
     let failed = |cause| StoreError::from_sqlite(READ, file, cause);
     let moment = conn.transaction().map_err(failed)?;
     let mut names = Names::default();
@@ -84,9 +91,7 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
     let mut faults = Vec::new();
     let stray = |_: &mut Cells<'_, '_>| Err::<(), _>("its job has disappeared from the file".to_owned());
     rows(&moment, file, "job_states", STRAYS, &mut faults, stray)?;
-    let snapshot = Snapshot {
-        jobs: rows(&moment, file, "jobs", JOBS, &mut faults, |cells| job(cells, &mut names, &mut specs))?,
-        keys: rows(&moment, file, "dedup_keys", KEYS, &mut faults, |cells| key(cells, &mut names))?,
+    take(Snapshot {
         queues: rows(&moment, file, "queues", QUEUES, &mut faults, |cells| queue(cells, &mut names))?,
         groups: rows(&moment, file, "group_settings", GROUPS, &mut faults, |cells| group(cells, &mut names))?,
         webhooks: rows(&moment, file, "webhooks", WEBHOOKS, &mut faults, webhook)?,
@@ -96,35 +101,60 @@ pub(crate) fn load(conn: &mut Connection, file: &Path) -> Result<(Snapshot, Vec<
             Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
         })?,
         schedules: rows(&moment, file, "schedules", SCHEDULES, &mut faults, schedule)?,
-        ran_on: false,
-    };
+        ..Snapshot::default()
+    });
+    let read = |cells: &mut Cells<'_, '_>| job(cells, &mut names, &mut specs);
+    let part = |jobs| take(Snapshot { jobs, ..Snapshot::default() });
+    in_parts(&moment, file, "jobs", JOBS, &mut faults, read, part)?;
+    let read = |cells: &mut Cells<'_, '_>| key(cells, &mut names);
+    let part = |keys| take(Snapshot { keys, ..Snapshot::default() });
+    in_parts(&moment, file, "dedup_keys", KEYS, &mut faults, read, part)?;
     moment.commit().map_err(failed)?;
-    Ok((snapshot, faults))
+    Ok(faults)
 }
 
+/// All rows of a small table.
 fn rows<T>(
     conn: &Connection,
     file: &Path,
     table: &'static str,
     query: &str,
     faults: &mut Vec<Fault>,
-    mut read: impl FnMut(&mut Cells<'_, '_>) -> Result<T, String>,
+    read: impl FnMut(&mut Cells<'_, '_>) -> Result<T, String>,
 ) -> Result<Vec<T>, StoreError> {
+    let mut all = Vec::new();
+    in_parts(conn, file, table, query, faults, read, |part| all.extend(part))?;
+    Ok(all)
+}
+
+fn in_parts<T>(
+    conn: &Connection,
+    file: &Path,
+    table: &'static str,
+    query: &str,
+    faults: &mut Vec<Fault>,
+    mut read: impl FnMut(&mut Cells<'_, '_>) -> Result<T, String>,
+    mut take: impl FnMut(Vec<T>),
+) -> Result<(), StoreError> {
     let failed = |cause| StoreError::from_sqlite(READ, file, cause);
     let mut statement = conn.prepare(query).map_err(failed)?;
     let mut found = statement.query([]).map_err(failed)?;
-    let mut out = Vec::new();
+    let mut part = Vec::new();
     while let Some(row) = found.next().map_err(failed)? {
         let mut cells = Cells { row, next: 0 };
         match read(&mut cells) {
-            Ok(value) => out.push(value),
+            Ok(value) => part.push(value),
             Err(why) => {
                 let row = row.get(0).map_err(failed)?;
                 faults.push(Fault { table, row, name: cells.row_name(), why });
             }
         }
+        if part.len() == PART {
+            take(std::mem::take(&mut part));
+        }
     }
-    Ok(out)
+    take(part);
+    Ok(())
 }
 
 fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Result<JobRow, String> {

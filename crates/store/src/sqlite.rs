@@ -9,7 +9,7 @@ use crate::lock_file::{FileLock, beside, private};
 use crate::place::Place;
 use crate::set_aside::set_aside;
 use crate::writer::{Scratch, Writer, row_id};
-use crate::{RowSource, Storage, load, schema};
+use crate::{Loaded, RowSource, Storage, load, schema};
 use onceover_engine::change::Snapshot;
 use onceover_engine::command::Payload;
 use onceover_engine::names::JobKey;
@@ -18,6 +18,8 @@ use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
 use std::time::Duration;
 
 /// How long another program may keep its lock before a commit gives up. Readers never make a commit wait.
@@ -33,6 +35,9 @@ const CACHE_KIB: i64 = 16 * 1024;
 /// SQLite's 1,000 that happens once in some 330 small commits, so one answer in a hundred comes late at a moderate rate;
 /// later merges write little more, because most of the log are the same pages again and again.
 const MERGED_AFTER_PAGES: i64 = 4_096;
+
+/// Parts that were read and wait to be taken in.
+const PARTS_AHEAD_MAX: usize = 4;
 
 /// What is left of the log's file after it was merged, however long a burst or a slow reader made it.
 const LOG_KEPT_BYTES_MAX: i64 = 64 * 1024 * 1024;
@@ -122,14 +127,30 @@ impl SqliteStore {
 
 impl Storage for SqliteStore {
     fn load(&mut self) -> Result<Snapshot, StoreError> {
-        let (snapshot, faults) = load::load(&mut self.conn, &self.file)?;
+        let mut all = Snapshot::default();
+        if self.load_parts(&mut |part| all.append(part))? == Loaded::SetAside {
+            all = Snapshot::default();
+            self.load_parts(&mut |part| all.append(part))?;
+        }
+        Ok(all)
+    }
+
+    /// Rows are read and decoded by a thread of their own while those before are taken in.
+    fn load_parts(&mut self, take: &mut dyn FnMut(Snapshot)) -> Result<Loaded, StoreError> {
+        let SqliteStore { conn, file, .. } = self;
+        let faults = thread::scope(|scope| {
+            let (parts, read) = mpsc::sync_channel(PARTS_AHEAD_MAX);
+            // When nobody takes parts any more, the other side is unwinding.
+            let reader = scope.spawn(move || load::load(conn, file, &mut |part| drop(parts.send(part))));
+            read.into_iter().for_each(take);
+            reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+        })?;
         if faults.is_empty() {
-            return Ok(snapshot);
+            return Ok(Loaded::Whole);
         }
         let remark = set_aside(&mut self.conn, &self.file, &faults)?;
         self.remarks.push(remark);
-        // Keys may have gone with their owners, so what is left is read once more.
-        load::load(&mut self.conn, &self.file).map(|(snapshot, _)| snapshot)
+        Ok(Loaded::SetAside)
     }
 
     fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {
