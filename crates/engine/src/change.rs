@@ -37,7 +37,7 @@ pub enum Change<'a> {
     DeleteJob {
         /// The job.
         key: JobKey,
-        /// Its result stays: a parent may still read it. Otherwise it goes too.
+        /// There is no result to delete: it has none, or a parent may still read it.
         keep_result: bool,
     },
     /// Write a result whose job is gone.

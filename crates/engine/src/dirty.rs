@@ -97,11 +97,11 @@ impl Dirty {
         self.touch(key).result = true;
     }
 
-    /// The job is gone. Its row is deleted, if it ever had one.
-    pub(crate) fn job_gone(&mut self, key: JobKey, keep_result: bool) {
-        let never_written = self.jobs.remove(&key).is_some_and(|dirt| dirt.fresh);
-        if !never_written {
-            self.jobs_gone.push((key, keep_result));
+    /// The job is gone. Its row is deleted, if it ever had one; so is its result's, unless that stays or there is none.
+    pub(crate) fn job_gone(&mut self, key: JobKey, keep_result: bool, has_result: bool) {
+        let dirt = self.jobs.remove(&key).unwrap_or_default();
+        if !dirt.fresh {
+            self.jobs_gone.push((key, keep_result || !(has_result || dirt.result)));
         }
     }
 
@@ -268,3 +268,7 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "dirty_tests.rs"]
+mod dirty_tests;

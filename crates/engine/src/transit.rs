@@ -5,7 +5,7 @@ use crate::command::StateName;
 use crate::dedup::FreedBy;
 use crate::effects::Effects;
 use crate::engine::Engine;
-use crate::job::{Job, JobState, TimelineEntry};
+use crate::job::{Blob, Job, JobState, TimelineEntry};
 use crate::keys::OwnerEnd;
 use crate::limits::{COMPLETED_IDS_MAX, TIMELINE_MAX};
 use crate::names::{JobId, JobKey};
@@ -64,6 +64,11 @@ impl Engine {
 
     /// Puts the job into the set of its state, with its timers, and sees to it that its row is written.
     pub(crate) fn enter(&mut self, key: JobKey, now: Timestamp) {
+        self.place(key, now);
+        self.dirty.job(key);
+    }
+
+    fn place(&mut self, key: JobKey, now: Timestamp) {
         let job = self.jobs.get_mut(key).expect("a generation in a set names a job");
         job.ready = job.run_at.is_due(now);
         let job = &*job;
@@ -95,7 +100,6 @@ impl Engine {
         if job.is_live() && job.has_custom_id {
             self.named.insert((job.created_at, key));
         }
-        self.dirty.job(key);
     }
 
     /// Appends to the timeline while it has room.
@@ -114,11 +118,11 @@ impl Engine {
         }
     }
 
-    /// A delayed job's moment has come; its timer has already been taken out.
+    /// A delayed job's moment has come; its timer has already been taken out. Its row says as much already.
     pub(crate) fn matured(&mut self, key: JobKey, at: Timestamp, now: Timestamp) {
         self.timers.set(at, Timer::Promote(key));
         self.leave(key);
-        self.enter(key, now);
+        self.place(key, now);
     }
 
     /// A queued job was not taken in time: it is dropped and its key is free (dedup.md 4).
@@ -145,8 +149,8 @@ impl Engine {
         self.end_waits(key);
         self.drop_family(key);
         let keep_result = self.orphan_result(key);
-        self.jobs.remove(key);
-        self.dirty.job_gone(key, keep_result);
+        let has_result = self.jobs.remove(key).is_some_and(|job| !matches!(job.result, Blob::Absent));
+        self.dirty.job_gone(key, keep_result, has_result);
     }
 
     /// Whether a dependency on this id can be waited for or has been met.

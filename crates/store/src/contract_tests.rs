@@ -3,11 +3,11 @@
 use crate::samples::{Folder, again, bytes, fresh, full_job, full_key, full_schedule, plain_job, plain_key, settings};
 use crate::{SimDisk, SqliteStore, Storage, StoreError};
 use onceover_engine::change::{Change, Snapshot};
-use onceover_engine::command::{Add, Command};
+use onceover_engine::command::{Add, Command, StateName};
 use onceover_engine::dedup::Window;
 use onceover_engine::effects::Effects;
 use onceover_engine::flow_wait::{End, Ending};
-use onceover_engine::job::{Blob, Delivery, Job, JobState};
+use onceover_engine::job::{Blob, Delivery, Job, JobState, TimelineEntry};
 use onceover_engine::names::{EntryId, JobKey, Origin, QueueId};
 use onceover_engine::schedule::ScheduleId;
 use onceover_engine::time::{Millis, Timestamp};
@@ -186,6 +186,32 @@ fn bytes_that_are_not_said_to_have_changed_stay() {
         job.state = JobState::Queued;
         commit(store, vec![again(&job, false, false)]).unwrap();
         assert_eq!(loaded(store).jobs[0].job.data, Blob::Here(bytes("payload")), "a live job may be delivered");
+    });
+}
+
+#[test]
+fn the_steps_of_a_life_come_back_whether_or_not_the_moments_tell_them() {
+    on_each_store(|store| {
+        let step = |state, at| TimelineEntry { state, at: Timestamp(at), error: None, attempt: None };
+        let lives: [(Option<i64>, Option<i64>, &[TimelineEntry]); 6] = [
+            (None, None, &[]),
+            (Some(5), None, &[step(StateName::Active, 5)]),
+            (Some(5), Some(7), &[step(StateName::Active, 5), step(StateName::Completed, 7)]),
+            (Some(5), Some(7), &[step(StateName::Active, 5)]),
+            (Some(9), None, &[step(StateName::Active, 5), step(StateName::Waiting, 8), step(StateName::Active, 9)]),
+            (Some(5), None, &[]),
+        ];
+        let mut jobs = Vec::new();
+        for (key, (started_at, completed_at, steps)) in (1..).zip(lives) {
+            let mut job = plain_job(key);
+            (job.started_at, job.completed_at) = (started_at.map(Timestamp), completed_at.map(Timestamp));
+            job.extra.timeline.extend(steps.iter().cloned());
+            jobs.push(job);
+        }
+        commit(store, jobs.iter().map(fresh).collect()).unwrap();
+        let found = loaded(store).jobs;
+        assert_eq!(found.len(), jobs.len());
+        found.iter().zip(&jobs).for_each(|(row, job)| assert_same(&row.job, &stored(job)));
     });
 }
 

@@ -5,7 +5,7 @@
 
 use crate::error::StoreError;
 use crate::set_aside::Fault;
-use crate::writer::{CONTINUED, DROPPED, IGNORED, MET, RESERVED, VALUE, state_text};
+use crate::writer::{CONTINUED, DROPPED, IGNORED, MET, RESERVED, VALUE, state_text, told_by_columns};
 use onceover_engine::change::{EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::{NewJob, Payload};
 use onceover_engine::dead::DlqConfig;
@@ -212,7 +212,10 @@ fn job_state(cells: &mut Cells<'_, '_>, job: &mut Job) -> Result<(), String> {
     job.completed_at = cells.take::<Option<i64>>("completed_at_ms")?.map(Timestamp);
     job.last_heartbeat = cells.moment("last_heartbeat_at_ms")?;
     job.progress = cells.take("progress")?;
-    job.extra = cells.json::<Option<Extra>>("extra")?.unwrap_or_default();
+    match cells.json::<Option<Extra>>("extra")? {
+        Some(extra) => job.extra = extra,
+        None => job.extra.timeline = told_by_columns(job.started_at, job.completed_at).collect(),
+    }
     job.attempts = cells.take("failed_attempts")?;
     job.stall_count = cells.take("stalls")?;
     job.priority = cells.take::<Option<i32>>("priority")?.unwrap_or(job.priority);

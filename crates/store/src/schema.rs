@@ -16,7 +16,8 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] = &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9];
+const STEPS: &[&str] =
+    &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9, FORMAT_10];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -252,6 +253,12 @@ FROM (
         coalesce(failed_attempts, 0) AS failed_attempts, json_extract(extra, '$.rare.failure.error') AS failed_with
     FROM jobs LEFT JOIN job_states USING (generation)
 );
+";
+
+/// The steps of a job that was taken once and perhaps completed stand in its columns; `extra` is NULL then. It was NULL before
+/// when there were no steps.
+const FORMAT_10: &str = "
+UPDATE job_states SET extra = '{}' WHERE extra IS NULL AND (started_at_ms IS NOT NULL OR completed_at_ms IS NOT NULL);
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

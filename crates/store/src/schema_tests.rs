@@ -4,7 +4,7 @@ use super::*;
 use crate::samples::Folder;
 use crate::{SqliteStore, Storage};
 use onceover_engine::command::{Add, DedupRequest};
-use onceover_engine::job::{Blob, JobState};
+use onceover_engine::job::{Blob, Extra, JobState};
 use onceover_engine::names::{JobId, JobKey};
 use onceover_engine::time::{Millis, Timestamp};
 use std::sync::Arc;
@@ -60,12 +60,15 @@ fn jobs_are_taken_apart_into_what_was_asked_for_and_what_became_of_it() {
     for (generation, id, state) in [(1, "late", "queued"), (2, "runs", "active"), (3, "ended", "completed")] {
         conn.execute(insert, rusqlite::params![generation, id, state, 40, spec, extra]).unwrap();
     }
+    conn.execute(insert, rusqlite::params![4, "stepless", "active", 40, spec, None::<String>]).unwrap();
     conn.execute_batch("INSERT INTO payloads VALUES (1, x'01'), (3, x'03'); INSERT INTO results VALUES (3, x'c0')")
         .unwrap();
     drop(conn);
 
     let mut store = SqliteStore::open(&folder.file()).unwrap();
-    let rows = store.load().unwrap().jobs;
+    let mut rows = store.load().unwrap().jobs;
+    let stepless = rows.pop().unwrap().job;
+    assert_eq!((stepless.started_at, stepless.extra), (Some(Timestamp(5)), Extra::default()));
     let blobs: Vec<_> = rows.iter().map(|row| (&row.job.data, &row.job.result)).collect();
     let here = Blob::Here([1].into());
     assert_eq!(blobs, [(&here, &Blob::Absent), (&Blob::Absent, &Blob::Absent), (&Blob::OnDisk, &Blob::OnDisk)]);
@@ -81,8 +84,7 @@ fn jobs_are_taken_apart_into_what_was_asked_for_and_what_became_of_it() {
         assert_eq!((&*job.spec.queue, job.spec.priority, job.spec.delay), ("mail", 2, Millis(100)));
     }
     assert!(rows.iter().all(|row| &*row.queue == "mail"));
-    let overview =
-        "SELECT group_concat(queue || ' ' || state || ' ' || priority || ' ' || run_at, '; ') FROM job_overview";
+    let overview = "SELECT group_concat(queue || ' ' || state || ' ' || priority || ' ' || run_at, '; ') FROM job_overview WHERE id <> 'stepless'";
     let seen: String = store.conn.query_row(overview, [], |row| row.get(0)).unwrap();
     let since = "7 1970-01-01 00:00:00";
     assert_eq!(seen, format!("mail prioritized {since}; mail active {since}; mail completed {since}"));

@@ -22,7 +22,7 @@ use serde::Serialize;
 use std::fmt::Write as _;
 use std::path::Path;
 
-pub(crate) use job_rows::state_text;
+pub(crate) use job_rows::{state_text, told_by_columns};
 
 /// The row of `meta` with the last `Change::Reserve`.
 pub(crate) const RESERVED: &str = "numbers_reserved_below";

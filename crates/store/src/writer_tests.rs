@@ -5,8 +5,10 @@ use super::state_text;
 use crate::samples::{Folder, again, fresh, full_job, full_key, plain_job, plain_key};
 use crate::{SqliteStore, Storage};
 use onceover_engine::change::Change;
+use onceover_engine::command::StateName;
 use onceover_engine::dedup::{KeyEntry, Tally};
-use onceover_engine::job::JobState;
+use onceover_engine::job::{JobState, TimelineEntry};
+use onceover_engine::time::Timestamp;
 use rusqlite::Connection;
 
 /// What `query` gives on a second connection while the store is open, cells divided by `|`.
@@ -79,6 +81,20 @@ fn the_request_is_written_once() {
     assert_eq!(seen(&folder, "SELECT spec FROM jobs"), spec);
     let both = "SELECT state, id FROM jobs JOIN job_states USING (generation)";
     assert_eq!(seen(&folder, both), format!("failed|{}", job.id));
+}
+
+#[test]
+fn a_life_without_trouble_writes_no_json_but_the_request() {
+    let folder = Folder::new();
+    let mut store = SqliteStore::open(&folder.file()).unwrap();
+    let mut job = plain_job(1);
+    (job.state, job.started_at, job.completed_at) = (JobState::Completed, Some(Timestamp(2)), Some(Timestamp(3)));
+    for (state, at) in [(StateName::Active, 2), (StateName::Completed, 3)] {
+        job.extra.timeline.push(TimelineEntry { state, at: Timestamp(at), error: None, attempt: None });
+    }
+    store.commit_rows(false, &mut |sink| sink(fresh(&job))).unwrap();
+    let row = "SELECT state, started_at_ms, completed_at_ms, extra, priority, lifo, run_at_ms FROM job_states";
+    assert_eq!(seen(&folder, row), "completed|2|3|NULL|NULL|NULL|NULL");
 }
 
 #[test]

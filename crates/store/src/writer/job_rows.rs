@@ -5,8 +5,8 @@
 
 use super::{DELETE_RESULT, Json, PUT_RESULT, WRITE, Writer, id_text, json, row_id};
 use crate::error::StoreError;
-use onceover_engine::command::NewJob;
-use onceover_engine::job::{Blob, Extra, Job, JobState};
+use onceover_engine::command::{NewJob, StateName};
+use onceover_engine::job::{Blob, Extra, Job, JobState, TimelineEntry};
 use onceover_engine::names::JobKey;
 use onceover_engine::time::Timestamp;
 use rusqlite::params;
@@ -131,6 +131,14 @@ impl State<'_> {
         }
     }
 
+    /// What of `extra` the columns do not tell.
+    fn extra_to_store(&self) -> Option<&Extra> {
+        let Extra { timeline, rare } = self.extra;
+        let mut steps = told_by_columns(self.started_at, self.completed_at);
+        let told = timeline.iter().all(|step| steps.next().as_ref() == Some(step)) && steps.next().is_none();
+        (!told || rare.is_some()).then_some(self.extra)
+    }
+
     /// It runs, or ran, at its first attempt and as it was asked for.
     fn is_plain(&self) -> bool {
         self.attempts == 0
@@ -148,13 +156,18 @@ impl State<'_> {
             && self.completed_at.is_none()
             && self.last_heartbeat == created_at
             && self.progress == 0.0
-            && is_empty(self.extra)
+            && self.extra_to_store().is_none()
     }
 }
 
-fn is_empty(extra: &Extra) -> bool {
-    let Extra { timeline, rare } = extra;
-    timeline.is_empty() && rare.is_none()
+/// The steps of a job that was taken once and perhaps completed.
+pub(crate) fn told_by_columns(
+    started_at: Option<Timestamp>,
+    completed_at: Option<Timestamp>,
+) -> impl Iterator<Item = TimelineEntry> {
+    let steps = [(StateName::Active, started_at), (StateName::Completed, completed_at)];
+    let told = steps.into_iter().filter_map(|(state, at)| Some((state, at?)));
+    told.map(|(state, at)| TimelineEntry { state, at, error: None, attempt: None })
 }
 
 impl Writer<'_> {
@@ -191,7 +204,7 @@ impl Writer<'_> {
     }
 
     fn put_state(&mut self, key: JobKey, state: &State<'_>) -> Result<(), StoreError> {
-        let extra = (!is_empty(state.extra)).then(|| json(&mut self.scratch.second, state.extra));
+        let extra = state.extra_to_store().map(|extra| json(&mut self.scratch.second, extra));
         let (key, name) = (row_id(key.0), state_text(state.state));
         let (started_at, completed_at) = (state.started_at.map(|at| at.0), state.completed_at.map(|at| at.0));
         let (heartbeat, progress) = (state.last_heartbeat.0, state.progress);
