@@ -447,7 +447,8 @@ impl<S: Storage> Core<S> {
     }
 
     fn record_adds(&mut self, now: Timestamp, turn: &mut Turn) {
-        for NewEntry { add, read_at } in turn.adds.drain(..) {
+        let (released, adds) = (Instant::now(), turn.adds.drain(..));
+        for NewEntry { add, read_at } in adds {
             let origin = match &add {
                 LoggedAdd::Decided(record) => record.origin,
                 LoggedAdd::Refused(refused) => refused.origin,
@@ -461,7 +462,7 @@ impl<S: Storage> Core<S> {
                 Origin::Inspector { .. } => AddSource::Window,
                 Origin::Internal => AddSource::Broker,
             };
-            let took = read_at.map_or(0, |read_at| read_at.elapsed().as_micros());
+            let took = read_at.map_or(0, |read_at| released.saturating_duration_since(read_at).as_micros());
             self.activity.record(now, add, source, u64::try_from(took).unwrap_or(u64::MAX));
         }
     }

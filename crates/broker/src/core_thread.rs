@@ -9,6 +9,7 @@ use crate::error::CoreFailure;
 use crate::fair::Waiting;
 use crate::inbox::{Message, Switch};
 use crate::outbox::Outbox;
+use crate::pace::Pace;
 use crate::watch::Hints;
 use onceover_engine::time::Timestamp;
 use onceover_store::Storage;
@@ -48,11 +49,12 @@ pub fn run(core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd
 fn turns(mut core: AnyCore, inbox: &Receiver<Message>, hints: &Hints) -> ThreadEnd {
     let mut clock = Clock::new();
     let mut outbox = Outbox::default();
-    let (mut waiting, mut messages) = (Waiting::default(), Vec::new());
+    let (mut waiting, mut messages, mut pace) = (Waiting::default(), Vec::new(), Pace::default());
     loop {
-        if !wait(&core, &mut clock, inbox, &mut waiting, &mut messages) {
+        if !wait(&core, &mut clock, inbox, &mut pace, &mut waiting, &mut messages) {
             return ThreadEnd::Stopped;
         }
+        pace.note(&messages);
         let switch = take_switch(&mut messages);
         let began = Instant::now();
         let now = clock.now();
@@ -88,6 +90,7 @@ fn wait(
     core: &AnyCore,
     clock: &mut Clock,
     inbox: &Receiver<Message>,
+    pace: &mut Pace,
     waiting: &mut Waiting,
     messages: &mut Vec<Message>,
 ) -> bool {
@@ -97,7 +100,7 @@ fn wait(
             let left = due.since(clock.now()).0.max(0);
             Duration::from_millis(left.unsigned_abs()).min(SLEEP_MAX)
         });
-        match inbox.recv_timeout(until_due) {
+        match pace.next(inbox).map_or_else(|| inbox.recv_timeout(until_due), Ok) {
             Ok(message) => waiting.put(message),
             Err(RecvTimeoutError::Timeout) => return true,
             Err(RecvTimeoutError::Disconnected) => return false,

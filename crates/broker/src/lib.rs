@@ -34,6 +34,7 @@ pub mod notices;
 mod open_files;
 pub mod outbox;
 mod outward;
+mod pace;
 mod process;
 mod process_figures;
 pub mod prometheus;

@@ -3,8 +3,9 @@
 //!
 //! Ten seconds are those of the clock: a group never moves among the others, it only grows until its time is over.
 
-use crate::activity::AddEntry;
+use crate::activity::{AddEntry, LoggedAdd};
 use hashbrown::{DefaultHashBuilder, HashMap};
+use onceover_engine::names::JobId;
 use std::collections::VecDeque;
 use std::hash::BuildHasher;
 
@@ -87,12 +88,26 @@ impl Repeats {
 }
 
 /// What makes adds the same: where, under which identity, and what came of it. Adds without any identity are the same by name.
-fn what(entry: &AddEntry) -> (Option<&str>, Option<&str>, Option<String>, Option<&str>, u8) {
+#[derive(PartialEq, Hash)]
+struct What<'a> {
+    decision: u8,
+    key: Option<&'a str>,
+    /// Of an add that was decided.
+    id: Option<&'a JobId>,
+    /// Of one that was refused.
+    id_text: Option<&'a str>,
+    name: Option<&'a str>,
+    queue: Option<&'a str>,
+}
+
+fn what(entry: &AddEntry) -> What<'_> {
     let (queue, key) = (entry.queue(), entry.key());
-    let id = entry.custom_id();
-    let name = if key.is_none() && id.is_none() { entry.name() } else { None };
-    let decision = entry.decided().map_or(u8::MAX, |record| record.decision.code as u8);
-    (queue, key, id, name, decision)
+    let (decision, id, id_text) = match &entry.add {
+        LoggedAdd::Decided(record) => (record.decision.code as u8, record.add.custom_id.as_ref(), None),
+        LoggedAdd::Refused(refused) => (u8::MAX, None, refused.add.custom_id.as_deref()),
+    };
+    let name = if key.is_none() && id.is_none() && id_text.is_none() { entry.name() } else { None };
+    What { decision, key, id, id_text, name, queue }
 }
 
 /// Whether two adds are the same to a reader, but for their times.

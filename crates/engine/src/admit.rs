@@ -2,12 +2,12 @@
 
 use crate::command::Add;
 use crate::custom_id::IdDecision;
-use crate::dedup::{DecisionCode, LastAdd, Outcome};
+use crate::dedup::{DecisionCode, KeySeen, LastAdd, Outcome};
 use crate::effects::{AddRecord, Decision, Effects, Output};
 use crate::engine::Engine;
 use crate::event::{Event, EventKind};
 use crate::job::{Blob, Extra, Job, JobState};
-use crate::names::{JobId, JobKey, Origin};
+use crate::names::{EntryId, JobId, JobKey, Origin, QueueId};
 use crate::notice::tell_of_waiting;
 use crate::plan::{Action, Plan, blank, refused};
 use crate::rejection::Rejection;
@@ -30,13 +30,13 @@ impl Engine {
         &mut self,
         now: Timestamp,
         origin: Origin,
-        add: &Add,
+        add: Add,
         replay_of: Option<u64>,
         effects: &mut Effects,
     ) -> Result<Reply, Rejection> {
         let source = Source { origin, bulk: None, replay_of };
-        self.check_dependencies(add, None)
-            .inspect_err(|why| self.log_refused(now, source, add, why, effects))
+        self.check_dependencies(&add, None)
+            .inspect_err(|why| self.log_refused(now, source, &add, why, effects))
             .and_then(|()| self.admit(now, source, add, effects))
             .map(Reply::Added)
     }
@@ -47,7 +47,7 @@ impl Engine {
         &mut self,
         now: Timestamp,
         origin: Origin,
-        adds: &[Add],
+        adds: Vec<Add>,
         effects: &mut Effects,
     ) -> Result<Reply, Rejection> {
         let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
@@ -60,36 +60,42 @@ impl Engine {
                 why
             })?;
         }
-        if let Some((at, why)) = self.circle_of(adds) {
+        if let Some((at, why)) = self.circle_of(&adds) {
             let why = Rejection::InBatch(at, Box::new(why));
             self.log_refused(now, source(at), &adds[at], &why, effects);
             return Err(why);
         }
         let mut added = Vec::with_capacity(adds.len());
-        for (at, add) in adds.iter().enumerate() {
+        for (at, add) in adds.into_iter().enumerate() {
             // What came before it may have taken its parent away, or made that parent one that it would wait for.
-            self.check_parent(add)
+            self.check_parent(&add)
                 .map_err(Rejection::from)
-                .inspect_err(|why| self.log_refused(now, source(at), add, why, effects))?;
+                .inspect_err(|why| self.log_refused(now, source(at), &add, why, effects))?;
             added.push(self.admit(now, source(at), add, effects)?);
         }
         Ok(Reply::AddedBulk(added))
     }
 
-    fn admit(&mut self, now: Timestamp, source: Source, add: &Add, effects: &mut Effects) -> Result<Added, Rejection> {
+    fn admit(&mut self, now: Timestamp, source: Source, add: Add, effects: &mut Effects) -> Result<Added, Rejection> {
         effects.durable |= add.spec.durable;
-        let plan = self.plan(now, add).inspect_err(|why| self.log_refused(now, source, add, why, effects))?;
+        let plan = self.plan(now, &add).inspect_err(|why| self.log_refused(now, source, &add, why, effects))?;
         let Plan { action, mut decision, key_before } = plan;
-        let outcome = self.carry_out(now, add, action, &mut decision, effects);
+        let outcome = self.carry_out(now, &add, action, &mut decision, effects);
+        let held = action.held().and_then(|entry| self.keys.get(entry)).map(|held| (held.queue, held.entry));
+        let queue = held.map_or_else(|| self.queues.ensure(&add.spec.queue), |(queue, _)| queue);
         if decision.code.outcome() == Outcome::Collapsed {
-            let queue = self.ensure_registered(&add.spec.queue);
+            self.register(queue);
             self.totals.collapsed += 1;
             self.queues.get_mut(queue).totals.collapsed += 1;
         }
-        self.tally(now, source.origin, add, &decision);
-        let key_after = self.entry_of(add).cloned();
+        let find = || Some(self.keys.find(queue, add.dedup_key.as_ref()?)?.entry);
+        let entry = held.map(|(_, entry)| entry).or_else(find);
+        if let Some(entry) = entry {
+            self.tally(now, source.origin, entry, &decision);
+        }
+        let key_after = entry.and_then(|entry| self.keys.get(entry)).map(KeySeen::from);
         let Source { origin, bulk, replay_of } = source;
-        let add = self.as_kept(add);
+        let add = self.as_kept(Some(queue), add);
         effects.adds.push(AddRecord { at: now, origin, add, bulk, replay_of, decision, key_before, key_after });
         outcome
     }
@@ -102,33 +108,35 @@ impl Engine {
         decision: &mut Decision,
         effects: &mut Effects,
     ) -> Result<Added, Rejection> {
-        let owner_id =
-            |engine: &Engine, entry| engine.keys.get(entry).expect("a planned entry is held").owner_id.clone();
+        let owner = |engine: &Engine, entry| {
+            let entry = engine.keys.get(entry).expect("a planned entry is held");
+            (entry.owner, entry.owner_id.clone())
+        };
         match action {
             Action::ReturnJob(job) => {
                 let id = self.known(job).id.clone();
-                Ok(self.collapse(now, add, id, "jobId", effects))
+                Ok(self.collapse(now, add, (job, id), "jobId", effects))
             }
             Action::ReturnOwner(entry) => {
-                let id = owner_id(self, entry);
-                Ok(self.collapse(now, add, id, "default", effects))
+                let owner = owner(self, entry);
+                Ok(self.collapse(now, add, owner, "default", effects))
             }
             Action::Extend { entry, ttl, until } => {
                 self.set_key_window(entry, Some(ttl), Some(until));
-                let id = owner_id(self, entry);
-                Ok(self.collapse(now, add, id, "extend", effects))
+                let owner = owner(self, entry);
+                Ok(self.collapse(now, add, owner, "extend", effects))
             }
             Action::RefuseButExtend { entry, ttl, until } => {
                 self.set_key_window(entry, Some(ttl), Some(until));
                 Err(Rejection::DuplicateExtended)
             }
-            Action::RefuseTied(entry) => Err(Rejection::CannotReplace(owner_id(self, entry))),
+            Action::RefuseTied(entry) => Err(Rejection::CannotReplace(owner(self, entry).1)),
             Action::Keep { owner, entry } => {
                 self.set_key_window(entry, None, None);
                 self.known_mut(owner).rare_mut().stored_next = Some(Box::new(add.clone()));
                 self.dirty.job(owner);
                 let id = self.known(owner).id.clone();
-                Ok(self.collapse(now, add, id, "keepLast", effects))
+                Ok(self.collapse(now, add, (owner, id), "keepLast", effects))
             }
             Action::Create { replaced, retired } => Ok(self.create(now, add, replaced, retired, decision, effects)),
         }
@@ -255,14 +263,14 @@ impl Engine {
         }
         let source = Source { origin: Origin::Internal, bulk: None, replay_of: None };
         // A refusal stands in the log of adds; there is nobody to answer.
-        let _ = self.admit(now, source, &add, effects);
+        let _ = self.admit(now, source, add, effects);
     }
 
     /// The add of a schedule's firing.
     pub(crate) fn admit_scheduled(
         &mut self,
         now: Timestamp,
-        add: &Add,
+        add: Add,
         effects: &mut Effects,
     ) -> Result<Added, Rejection> {
         self.admit(now, Source { origin: Origin::Internal, bulk: None, replay_of: None }, add, effects)
@@ -272,19 +280,29 @@ impl Engine {
     /// another live job: its predecessor had lost the key to that one (dedup.md 13.7).
     pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) -> JobKey {
         let mut decision = blank(DecisionCode::Created);
-        let key_before = self.entry_of(add).cloned();
+        let key_before = self.entry_of(add).map(KeySeen::from);
         let key = self.insert_job(now, add, None);
         self.reclaim_key(key, now);
         self.announce(now, key, &mut decision, effects);
-        let key_after = self.entry_of(add).cloned();
-        let (add, origin, bulk, replay_of) = (self.as_kept(add), Origin::Internal, None, None);
+        let key_after = self.entry_of(add).map(KeySeen::from);
+        let add = self.as_kept(self.queues.find(&add.spec.queue).map(|queue| queue.id), add.clone());
+        let (origin, bulk, replay_of) = (Origin::Internal, None, None);
         effects.adds.push(AddRecord { at: now, origin, add, bulk, replay_of, decision, key_before, key_after });
         key
     }
 
-    /// The answer of an add that made no job, and the event about it, in the queue where the returned job lives.
-    fn collapse(&self, now: Timestamp, add: &Add, id: JobId, strategy: &'static str, effects: &mut Effects) -> Added {
-        let home = self.jobs.by_id(&id).map(|job| self.queues.get(job.queue).name.clone());
+    /// The answer of an add that made no job, and the event about it, in the queue where the returned job lives. That job may
+    /// be gone; then its id may be another one's.
+    fn collapse(
+        &self,
+        now: Timestamp,
+        add: &Add,
+        (job, id): (JobKey, JobId),
+        strategy: &'static str,
+        effects: &mut Effects,
+    ) -> Added {
+        let found = self.jobs.get(job).or_else(|| self.jobs.by_id(&id));
+        let home = found.map(|job| self.queues.get(job.queue).name.clone());
         let key = match strategy {
             "jobId" => None,
             _ => add.dedup_key.clone(),
@@ -300,11 +318,10 @@ impl Engine {
     }
 
     /// Counts what an add did to its key, for the window.
-    fn tally(&mut self, now: Timestamp, origin: Origin, add: &Add, decision: &Decision) {
+    fn tally(&mut self, now: Timestamp, origin: Origin, entry: EntryId, decision: &Decision) {
         if matches!(decision.code, DecisionCode::ExistingJobId | DecisionCode::ExistingElsewhere) {
             return;
         }
-        let Some(entry) = self.entry_of(add).map(|entry| entry.entry) else { return };
         let conn = match origin {
             Origin::Client { conn, .. } => conn.0,
             Origin::Inspector { .. } | Origin::Internal => 0,
@@ -330,16 +347,19 @@ impl Engine {
     ) {
         let Source { origin, bulk, replay_of } = source;
         let decision = refused(why);
-        let key = self.entry_of(add).cloned();
+        let key = self.entry_of(add).map(KeySeen::from);
         let (key_before, key_after) = (key.clone(), key);
-        let add = self.as_kept(add);
+        let add = self.as_kept(self.queues.find(&add.spec.queue).map(|queue| queue.id), add.clone());
         effects.adds.push(AddRecord { at: now, origin, add, bulk, replay_of, decision, key_before, key_after });
     }
 
     /// The add for the log, with the request that other jobs of its kind hold already.
-    fn as_kept(&self, add: &Add) -> Add {
-        let known = self.queues.find(&add.spec.queue).and_then(|queue| queue.known_spec(&add.spec));
-        Add { spec: Arc::clone(known.unwrap_or(&add.spec)), ..add.clone() }
+    fn as_kept(&self, queue: Option<QueueId>, mut add: Add) -> Add {
+        let known = queue.and_then(|queue| self.queues.get(queue).known_spec(&add.spec));
+        if let Some(known) = known.filter(|known| !Arc::ptr_eq(known, &add.spec)) {
+            add.spec = Arc::clone(known);
+        }
+        add
     }
 }
 

@@ -128,10 +128,10 @@ fn a_record_shows_the_key_before_and_after() {
     let owner = first.decision.job.clone().expect("a new job");
     assert_eq!((first.key_before, first.origin, first.at), (None, FROM, NOW));
     let after = first.key_after.expect("the key is held");
-    assert_eq!((&after.owner_id, after.expires_at(), after.registered_at), (&owner, Some(Timestamp(1_000_050)), NOW));
+    assert_eq!((&after.owner_id, after.window.end()), (&owner, Some(Timestamp(1_000_050))));
     let second = push(&mut engine, "key=k ttl=90 extend");
-    assert_eq!(second.key_before.expect("it was held").expires_at(), Some(Timestamp(1_000_050)));
-    assert_eq!(second.key_after.expect("it is held").expires_at(), Some(Timestamp(1_000_090)));
+    assert_eq!(second.key_before.expect("it was held").window.end(), Some(Timestamp(1_000_050)));
+    assert_eq!(second.key_after.expect("it is held").window.end(), Some(Timestamp(1_000_090)));
     assert_eq!(second.decision.owner.expect("the owner").id, owner);
 }
 

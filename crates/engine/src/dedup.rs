@@ -433,6 +433,23 @@ pub struct OwnerSeen {
     pub attempts: u32,
 }
 
+/// A key as it stood when an add met it: what the log of adds keeps of its entry.
+#[derive(Clone, Debug, PartialEq)]
+pub struct KeySeen {
+    /// The generation that owned it.
+    pub owner: JobKey,
+    /// The owner's public id.
+    pub owner_id: JobId,
+    /// How long it was held.
+    pub window: Window,
+}
+
+impl From<&KeyEntry> for KeySeen {
+    fn from(entry: &KeyEntry) -> KeySeen {
+        KeySeen { owner: entry.owner, owner_id: entry.owner_id.clone(), window: entry.window }
+    }
+}
+
 #[cfg(test)]
 #[path = "dedup_tests.rs"]
 mod dedup_tests;

@@ -1,7 +1,7 @@
 //! What a step of the engine brings about besides its own state: answers, events, and the log of adds.
 
 use crate::command::Add;
-use crate::dedup::{DecisionCode, FreedKey, KeyEntry, OwnerSeen};
+use crate::dedup::{DecisionCode, FreedKey, KeySeen, OwnerSeen};
 use crate::event::Event;
 use crate::names::{JobId, JobKey, Origin};
 use crate::notice::Notice;
@@ -57,10 +57,10 @@ pub struct AddRecord {
     pub replay_of: Option<u64>,
     /// What was decided.
     pub decision: Decision,
-    /// The key's entry before.
-    pub key_before: Option<KeyEntry>,
-    /// The key's entry after.
-    pub key_after: Option<KeyEntry>,
+    /// The key before.
+    pub key_before: Option<KeySeen>,
+    /// The key after.
+    pub key_after: Option<KeySeen>,
 }
 
 /// A decision with the facts of the moment.

@@ -225,8 +225,8 @@ impl Engine {
         effects: &mut Effects,
     ) -> Result<Option<Reply>, Rejection> {
         let reply = match command {
-            Command::Push { add, replay_of } => self.push(now, origin, &add, replay_of, effects)?,
-            Command::PushBulk { adds } => self.push_bulk(now, origin, &adds, effects)?,
+            Command::Push { add, replay_of } => self.push(now, origin, add, replay_of, effects)?,
+            Command::PushBulk { adds } => self.push_bulk(now, origin, adds, effects)?,
             Command::Flow(request) => self.flow(now, origin, request, effects)?,
             Command::Pull(pull) => return self.pull(now, origin, pull, effects),
             Command::WaitJob { id, timeout } => return self.wait_job(now, origin, &id, timeout),

@@ -34,9 +34,10 @@ impl Jobs {
 
     /// Takes a job in. Its generation is new and its id free: the caller has seen to that.
     pub(crate) fn insert(&mut self, job: Job) {
-        assert!(self.key_of(&job.id).is_none(), "an id names at most one job: {}", job.id);
         let (key_hash, id_hash) = (hash_of(job.key), self.keyed.hash_one(&job.id));
         let Jobs { slab, by_key, by_id, keyed } = self;
+        let has_it = |slot: &u32| at(slab, *slot).id == job.id;
+        assert!(by_id.find(id_hash, has_it).is_none(), "an id names at most one job: {}", job.id);
         let slot = slab.insert(job);
         by_key.insert_unique(key_hash, slot, |slot| hash_of(at(slab, *slot).key));
         by_id.insert_unique(id_hash, slot, |slot| keyed.hash_one(&at(slab, *slot).id));

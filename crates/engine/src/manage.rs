@@ -17,10 +17,15 @@ impl Engine {
     /// The queue of that name, listed from now on.
     pub(crate) fn ensure_registered(&mut self, name: &Arc<str>) -> QueueId {
         let id = self.queues.ensure(name);
-        if self.queues.register(id) {
-            self.dirty.queue(name);
-        }
+        self.register(id);
         id
+    }
+
+    /// Lists a queue that is there.
+    pub(crate) fn register(&mut self, id: QueueId) {
+        if self.queues.register(id) {
+            self.dirty.queue(&self.queues.get(id).name);
+        }
     }
 
     pub(crate) fn pause(&mut self, now: Timestamp, name: &Arc<str>, effects: &mut Effects) -> Reply {

@@ -36,6 +36,12 @@ impl Uuid {
     fn bits(self) -> u128 {
         u128::from(self.high.get()) << 64 | u128::from(self.low)
     }
+
+    /// Its text, in ASCII.
+    #[must_use]
+    pub fn text(self) -> [u8; 36] {
+        uuid_text(self.bits())
+    }
 }
 
 impl JobId {
@@ -139,13 +145,17 @@ impl fmt::Display for LockToken {
 const DIGIT_PLACES: [usize; 16] = [0, 2, 4, 6, 9, 11, 14, 16, 19, 21, 24, 26, 28, 30, 32, 34];
 
 fn write_uuid(bits: u128, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+    out.write_str(std::str::from_utf8(&uuid_text(bits)).expect("hexadecimal digits and dashes are ASCII"))
+}
+
+fn uuid_text(bits: u128) -> [u8; 36] {
     const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [b'-'; 36];
     for (byte, place) in bits.to_be_bytes().into_iter().zip(DIGIT_PLACES) {
         text[place] = DIGITS[usize::from(byte >> 4)];
         text[place + 1] = DIGITS[usize::from(byte & 15)];
     }
-    out.write_str(std::str::from_utf8(&text).expect("hexadecimal digits and dashes are ASCII"))
+    text
 }
 
 /// The number of a canonical lower-case UUID text, or nothing.

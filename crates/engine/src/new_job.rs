@@ -84,6 +84,9 @@ impl NewJob {
             let rare = job.rare.as_deref();
             rare.map_or_else(Default::default, |rare| (rare.timeout, rare.ttl, rare.stall_timeout, rare.tags.clone()))
         };
+        if std::ptr::eq(self, other) {
+            return false;
+        }
         let none = (None, None, None, Vec::new());
         let asked = rare(self);
         (self.priority != other.priority && self.priority != 0)

@@ -3,7 +3,7 @@
 
 use crate::command::{Add, Payload, StateName};
 use crate::custom_id::IdDecision;
-use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, OwnerSeen, OwnerStanding, decide};
+use crate::dedup::{DecisionCode, DedupDecision, DedupPolicy, KeyEntry, KeySeen, OwnerSeen, OwnerStanding, decide};
 use crate::effects::{AddRecord, Decision, Facts};
 use crate::engine::Engine;
 use crate::flow::Refusal;
@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 pub(crate) struct Plan {
     pub(crate) action: Action,
     pub(crate) decision: Decision,
-    pub(crate) key_before: Option<KeyEntry>,
+    pub(crate) key_before: Option<KeySeen>,
 }
 
 /// The change that goes with a decision.
@@ -39,6 +39,19 @@ pub(crate) enum Action {
     Create { replaced: Option<JobKey>, retired: Option<JobKey> },
 }
 
+impl Action {
+    /// The key's entry, where the add leaves it with its owner.
+    pub(crate) fn held(self) -> Option<EntryId> {
+        match self {
+            Action::ReturnOwner(entry) | Action::RefuseTied(entry) => Some(entry),
+            Action::Extend { entry, .. } | Action::RefuseButExtend { entry, .. } | Action::Keep { entry, .. } => {
+                Some(entry)
+            }
+            Action::ReturnJob(_) | Action::Create { .. } => None,
+        }
+    }
+}
+
 impl Engine {
     /// What of a payload tells whether a repeat carried other data.
     pub(crate) fn fingerprint(&self, data: Option<&Payload>) -> u64 {
@@ -51,7 +64,7 @@ impl Engine {
         let plan = self.check_dependencies(add, None).and_then(|()| self.plan(now, add));
         let (decision, key_before) = match plan {
             Ok(plan) => (plan.decision, plan.key_before),
-            Err(why) => (refused(&why), self.entry_of(add).cloned()),
+            Err(why) => (refused(&why), self.entry_of(add).map(KeySeen::from)),
         };
         let (add, at, origin) = (add.clone(), now, Origin::Internal);
         AddRecord { at, origin, add, bulk: None, replay_of: None, decision, key_before, key_after: None }
@@ -211,18 +224,19 @@ impl Engine {
             _ => None,
         };
         let returns = matches!(action, Action::ReturnOwner(_) | Action::Extend { .. });
+        let returned = if returns { self.jobs.get(entry.owner) } else { None };
         // A hash is of the data: whoever has the same hash has the same data, however it was written.
         let other_data = |job: &Job| !entry.from_hash && job.fingerprint != self.fingerprint(add.data.as_ref());
         let facts = Facts {
-            data_differs: returns && self.jobs.get(entry.owner).is_some_and(other_data),
-            options_dropped: returns && self.jobs.get(entry.owner).is_some_and(|job| add.spec.asks_beyond(&job.spec)),
+            data_differs: returned.is_some_and(other_data),
+            options_dropped: returned.is_some_and(|job| add.spec.asks_beyond(&job.spec)),
             key_not_taken: false,
             job_id_not_used: returns && add.custom_id.is_some(),
         };
         let job = (returns || matches!(action, Action::Keep { .. })).then(|| entry.owner_id.clone());
         let job_key = job.is_some().then_some(entry.owner);
         let decision = Decision { job, job_key, owner: Some(owner), refusal, facts, ..blank(code) };
-        Plan { action, decision, key_before: Some(entry.clone()) }
+        Plan { action, decision, key_before: Some(entry.into()) }
     }
 
     fn returned_code(&self, add: &Add, entry: &KeyEntry) -> DecisionCode {

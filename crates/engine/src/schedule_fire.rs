@@ -138,7 +138,7 @@ impl Engine {
     fn add_run(&mut self, id: ScheduleId, now: Timestamp, effects: &mut Effects) {
         let schedule = self.schedules.get(id).expect("a schedule that runs is there");
         let (rule, add) = (schedule.rule.clone(), schedule.add());
-        let added = self.admit_scheduled(now, &add, effects);
+        let added = self.admit_scheduled(now, add, effects);
         let (outcome, job) = match added {
             Ok(added) if added.duplicate.is_none() => (RunOutcome::Added, Some(added.id)),
             Ok(added) => (RunOutcome::Collapsed, Some(added.id)),

@@ -6,7 +6,7 @@
 use crate::view::{Decision, Fact, KeyFace};
 use crate::words::{self, ago, code, left, plural, short_id, span, state_word};
 use onceover_engine::command::{NewJob, StateName};
-use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeyEntry, OwnerSeen};
+use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeySeen, OwnerSeen};
 use onceover_engine::effects::AddRecord;
 use onceover_engine::time::{Millis, Timestamp};
 
@@ -308,7 +308,7 @@ pub fn warns(record: &AddRecord) -> bool {
 
 /// The key before and after the add. The state beside it is that of its owner then, as far as the decision saw it.
 pub fn faces(record: &AddRecord) -> (Option<KeyFace>, Option<KeyFace>) {
-    let met = |entry: &KeyEntry| record.decision.owner.as_ref().filter(|owner| owner.key == entry.owner);
+    let met = |key: &KeySeen| record.decision.owner.as_ref().filter(|owner| owner.key == key.owner);
     let before = record.key_before.as_ref().map(|entry| face(entry, met(entry).and_then(|owner| owner.state)));
     let after = record.key_after.as_ref().map(|entry| {
         let new = record.decision.job_key == Some(entry.owner) && !words::is_collapsed(record.decision.code);
@@ -319,13 +319,13 @@ pub fn faces(record: &AddRecord) -> (Option<KeyFace>, Option<KeyFace>) {
     (before, after)
 }
 
-fn face(entry: &KeyEntry, state: Option<StateName>) -> KeyFace {
+fn face(key: &KeySeen, state: Option<StateName>) -> KeyFace {
     KeyFace {
-        owner_id: entry.owner_id.to_string(),
+        owner_id: key.owner_id.to_string(),
         owner_state: words::state_view(state),
-        generation: entry.owner.0,
-        ttl_ms: entry.ttl().map(|ttl| ttl.0),
-        expires_at: entry.expires_at().map(|end| end.0),
+        generation: key.owner.0,
+        ttl_ms: key.window.ttl().map(|ttl| ttl.0),
+        expires_at: key.window.end().map(|end| end.0),
     }
 }
 
@@ -357,14 +357,14 @@ fn owner_word(record: &AddRecord) -> &'static str {
 
 /// `for another 41 s`, `until it ends`.
 fn hold(record: &AddRecord) -> String {
-    match record.key_before.as_ref().and_then(|entry| entry.expires_at()) {
+    match record.key_before.as_ref().and_then(|key| key.window.end()) {
         Some(end) => format!("for another {}", left(end.since(record.at))),
         None => "until it ends".to_owned(),
     }
 }
 
-fn window_of(entry: &KeyEntry, at: Timestamp) -> String {
-    entry.expires_at().map_or_else(|| "without a TTL".to_owned(), |end| format!("with {} left", left(end.since(at))))
+fn window_of(key: &KeySeen, at: Timestamp) -> String {
+    key.window.end().map_or_else(|| "without a TTL".to_owned(), |end| format!("with {} left", left(end.since(at))))
 }
 
 fn ttl_text(record: &AddRecord) -> String {
@@ -372,7 +372,7 @@ fn ttl_text(record: &AddRecord) -> String {
 }
 
 fn had_left(record: &AddRecord) -> String {
-    match record.key_before.as_ref().and_then(|entry| entry.expires_at()) {
+    match record.key_before.as_ref().and_then(|key| key.window.end()) {
         Some(end) => format!("had {} left", left(end.since(record.at))),
         None => "had no TTL".to_owned(),
     }

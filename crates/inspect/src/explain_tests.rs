@@ -10,7 +10,11 @@ use std::sync::Arc;
 /// A decision about the key `k` while it is held by the old owner.
 fn held(code: DecisionCode, state: Option<StateName>, left: Option<i64>) -> AddRecord {
     let record = record(Decision { owner: Some(owner(state)), ..decision(code) });
-    AddRecord { key_before: Some(entry(left)), key_after: Some(entry(left)), ..record }
+    AddRecord { key_before: Some(seen(left)), key_after: Some(seen(left)), ..record }
+}
+
+fn seen(left: Option<i64>) -> KeySeen {
+    KeySeen::from(&entry(left))
 }
 
 fn with_spec(mut record: AddRecord, change: impl FnOnce(&mut NewJob)) -> AddRecord {
@@ -216,7 +220,7 @@ fn facts_name_what_was_dropped() {
 #[test]
 fn the_key_before_and_after() {
     let mut record = held(DecisionCode::Replaced, Some(StateName::Waiting), Some(5_000));
-    record.key_after = Some(KeyEntry { owner: record.decision.job_key.unwrap(), owner_id: new_id(), ..entry(None) });
+    record.key_after = Some(KeySeen { owner: record.decision.job_key.unwrap(), owner_id: new_id(), ..seen(None) });
     let (before, after) = faces(&record);
     let (before, after) = (before.unwrap(), after.unwrap());
     assert_eq!((before.generation, before.owner_state, before.ttl_ms), (1, JobState::Waiting, Some(60_000)));

@@ -56,12 +56,12 @@ pub fn push_bulk(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
         return engine(Command::PushBulk { adds: Vec::new() });
     }
     let mut adds = Vec::with_capacity(jobs.len());
-    for (at, raw) in jobs.iter().enumerate() {
+    let mut reader = jobs.reader();
+    for at in 0..jobs.len() {
         let prefixed = |error: DecodeError| DecodeError { text: format!("jobs[{at}]: {error}"), ..error };
-        let Value::Map(map) = raw.value() else {
+        let Some(job) = Fields::read(&mut reader)? else {
             return Err(prefixed(DecodeError::invalid("job must be an object")));
         };
-        let job = Fields::new(map, "")?;
         match add(&job, queue, "customId", hints) {
             Ok(add) => adds.push(add),
             Err(error) => return Err(with_add(prefixed(error), fields, &job, "customId")),

@@ -77,6 +77,14 @@ impl<'a> Fields<'a> {
     /// The fields of a whole frame, none when it is not a map. Looks at each byte once.
     pub fn of_frame(frame: &'a [u8]) -> Result<Option<Fields<'a>>> {
         let mut reader = Reader::new(frame);
+        match Fields::read(&mut reader)? {
+            Some(_) if !reader.rest().is_empty() => Err(DecodeError::bad_frame()),
+            fields => Ok(fields),
+        }
+    }
+
+    /// The fields of the map that comes next; none, and the reader stands anywhere, when it is not one.
+    pub fn read(reader: &mut Reader<'a>) -> Result<Option<Fields<'a>>> {
         let Ok(Token::Map(count)) = reader.token() else { return Ok(None) };
         if count as usize > FIELDS_MAX {
             return Err(DecodeError::bad_frame());
@@ -88,7 +96,7 @@ impl<'a> Fields<'a> {
             let (name, value) = reader.pair().map_err(|_| DecodeError::bad_frame())?;
             fields.push(name, value);
         }
-        if reader.rest().is_empty() { Ok(Some(fields)) } else { Err(DecodeError::bad_frame()) }
+        Ok(Some(fields))
     }
 
     fn empty(capacity: usize, path: &'static str) -> Fields<'a> {
@@ -155,7 +163,12 @@ impl<'a> Fields<'a> {
     }
 
     /// A boolean; nil and absent are none.
+    #[inline]
     pub fn flag(&self, name: &str) -> Result<Option<bool>> {
+        if self.lacks(name) { Ok(None) } else { self.some_flag(name) }
+    }
+
+    fn some_flag(&self, name: &str) -> Result<Option<bool>> {
         match self.given(name) {
             None => Ok(None),
             Some(Value::Bool(flag)) => Ok(Some(flag)),

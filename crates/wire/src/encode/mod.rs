@@ -18,11 +18,10 @@ use crate::frame::write_frame;
 use crate::json::write_json;
 use crate::msgpack::write::{self, MapWriter};
 use crate::request::ReqId;
-use bytes::{BufMut, BytesMut};
+use bytes::BytesMut;
 use onceover_engine::names::JobId;
 use onceover_engine::reply::Reply;
 use onceover_engine::time::Timestamp;
-use std::fmt::Write as _;
 
 pub use event::{encode_event, encode_unsubscribed};
 
@@ -93,11 +92,7 @@ fn answer(out: &mut BytesMut, req_id: Option<&ReqId>, write: impl FnOnce(&mut Ma
 pub(crate) fn write_id(out: &mut BytesMut, id: &JobId) {
     match id {
         JobId::Text(text) => write::str(out, text),
-        JobId::Uuid(_) => {
-            // A UUID's text has 36 characters: str8.
-            out.put_slice(&[0xd9, 36]);
-            write!(out, "{id}").expect("a buffer that grows takes any text");
-        }
+        JobId::Uuid(uuid) => write::str_bytes(out, &uuid.text()),
     }
 }
 

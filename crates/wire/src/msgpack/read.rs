@@ -280,7 +280,8 @@ impl Value<'_> {
     #[must_use]
     pub fn number(self) -> Option<f64> {
         match self {
-            Value::Int(value) => Some(value as f64),
+            // Of 64 bits a processor makes a float in one step; of 128 it needs some fifty.
+            Value::Int(value) => Some(i64::try_from(value).map_or(value as f64, |value| value as f64)),
             Value::Float(value) => Some(value),
             Value::Absent | Value::Nil | Value::Bool(_) | Value::Str(_) => None,
             Value::Bin(_) | Value::Ext(..) | Value::Array(_) | Value::Map(_) => None,
@@ -324,6 +325,12 @@ impl<'a> Array<'a> {
     #[must_use]
     pub fn is_empty(self) -> bool {
         self.count == 0
+    }
+
+    /// A reader of the elements, for who looks into each: to [`Array::iter`] means to walk over it first.
+    #[must_use]
+    pub fn reader(self) -> Reader<'a> {
+        Reader::new(self.body)
     }
 
     /// The elements in order.
