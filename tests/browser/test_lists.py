@@ -14,6 +14,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.dirname(HERE))
 sys.path.insert(0, HERE)
 
+from kit.broker import free_port  # noqa: E402
 from kit.checks import Checks, contains, same, until  # noqa: E402
 from test_browser import WINDOW, run  # noqa: E402
 
@@ -62,6 +63,51 @@ def many_keys(page):
     toast.get_by_test_id("toast.offer").filter(has_text="Undo").click()
     expect(page.at("toast").filter(has_text="990 keys are held again.")).to_be_visible(timeout=10_000)
     same(page.broker.rpc({"type": "keys", "filter": "queue:bulk", "limit": 0})["total"], 1000)
+
+
+@checks
+def schedules_page(page):
+    """of 450 schedules all can be reached by scrolling, in the order of a column"""
+    for at in range(450):
+        page.wire.call("Cron", name=f"many-{at:03}", queue="timed", repeatEvery=3_600_000 + at)
+    page.show("schedules", q="many-")
+    expect(page.at("schedules.row", schedule="many-000")).to_be_visible(timeout=5000)
+    page.at("schedules.table").focus()
+    for _ in range(8):
+        page.page.keyboard.press("End")
+        page.page.wait_for_timeout(300)
+    expect(page.at("schedules.row", schedule="many-449")).to_be_visible(timeout=5000)
+    page.show("schedules", q="many-", rev="1")
+    expect(page.at("schedules.row").first).to_have_attribute("data-schedule", "many-449", timeout=5000)
+    for at in range(450):
+        page.wire.call("CronDelete", name=f"many-{at:03}")
+
+
+@checks
+def webhooks(page):
+    """a webhook is added with the texts of a client's command, shows what came of its calls, is switched off and removed"""
+    url = f"http://127.0.0.1:{free_port()}/hook"
+    page.show("settings")
+    page.at("webhooks.add").click()
+    page.at("webhooks.url").fill("ftp://127.0.0.1/")
+    page.at("webhooks.save").click()
+    expect(page.at("webhooks.problem")).to_have_text("Webhook URL must use http or https protocol", timeout=5000)
+    page.at("webhooks.url").fill(url)
+    page.at("webhooks.queue").fill("hooked")
+    page.at("webhooks.secret").fill("hidden in plain sight")
+    page.at("webhooks.save").click()
+    expect(page.at("webhooks")).to_contain_text("completed, failed in hooked", timeout=5000)
+    page.wire.call("PUSH", queue="hooked", name="n", data=1, maxAttempts=1)
+    page.wire.call("FAIL", id=page.wire.call("PULL", queue="hooked")["job"]["id"], error="no luck")
+    expect(page.at("webhooks.failed")).to_have_text("1 given up", timeout=15_000)
+    expect(page.at("webhooks.lastError")).not_to_be_empty()
+    assert "in plain sight" not in page.page.content()
+    page.at("webhooks.enabled").click()
+    expect(page.page.locator("[data-webhook]")).to_have_attribute("data-enabled", "false", timeout=5000)
+    same([one["enabled"] for one in page.wire.call("ListWebhooks")["data"]["webhooks"]], [False])
+    page.at("webhooks.remove").click()
+    page.at("webhooks.dialog.confirm").click()
+    expect(page.at("webhooks.none")).to_be_visible(timeout=5000)
 
 
 @checks

@@ -60,6 +60,8 @@ def traffic(broker):
     mail.call("Cron", name="nightly-report", queue="reports", jobName="nightly", schedule="30 2 * * *", timezone="Europe/Berlin")
     mail.call("Cron", name="sync-contacts", queue="sync", jobName="contacts", repeatEvery=900_000, immediately=True)
     mail.call("Cron", name="trial-mails", queue="mail", jobName="trial", schedule="0 9 * * mon-fri", maxLimit=10, immediately=True)
+    web.call("AddWebhook", url="http://127.0.0.1:9/hooks/mail?team=billing", events=["job.completed", "job.failed"], queue="mail", secret="s")
+    web.call("AddWebhook", url="https://hooks.example.com/onceover/everything/that/happens/to/jobs/of/this/broker", events=["job.progress"])
     web.call("PUSHB", queue="mail", jobs=[{"name": "welcome", "data": {"user": user}, "uniqueKey": f"welcome-{user}"} for user in range(8)])
     web.call("Nonsense", field=1)
     return [web, mail, worker]
@@ -280,6 +282,15 @@ def played(stage):
     stage.page.get_by_text("Run again").wait_for(timeout=15_000)
 
 
+def webhook_form(stage):
+    stage.go("settings")
+    stage.click("webhooks.add")
+    stage.at("webhooks.url").fill("ftp://127.0.0.1/")
+    stage.click("webhooks.save")
+    stage.see("webhooks.problem")
+    stage.at("webhooks.problem").scroll_into_view_if_needed()
+
+
 def plain(route, testid):
     def scene(stage):
         stage.go(route)
@@ -324,6 +335,7 @@ SCENES = {
     "playground-empty": plain("playground", "playground"),
     "playground": played,
     "settings": plain("settings", "settings.version"),
+    "settings-webhooks": webhook_form,
     "composer": composer,
     "composer-form": composer_tab("form"),
     "composer-json": composer_tab("json"),

@@ -225,6 +225,8 @@ impl Webhook {
 #[derive(Debug, Default)]
 pub(crate) struct Webhooks {
     by_id: BTreeMap<Arc<str>, Webhook>,
+    /// Why the last call of each was given up, until one is taken. Memory only, unlike the counters.
+    errors: BTreeMap<Arc<str>, String>,
     /// Grows whenever it changes who is called for what.
     revision: u64,
 }
@@ -241,6 +243,11 @@ impl Webhooks {
 }
 
 impl Engine {
+    /// Why the last call of a webhook was given up; none when it was taken.
+    pub fn webhook_error(&self, id: &str) -> Option<&str> {
+        self.webhooks.errors.get(id).map(String::as_str)
+    }
+
     /// All webhooks, in the order in which they were added.
     pub fn webhooks(&self) -> impl Iterator<Item = &Webhook> {
         self.webhooks.by_id.values()
@@ -262,6 +269,7 @@ impl Engine {
             Request::List => Ok(Reply::Webhook(Answer::List(self.webhooks().cloned().collect()))),
             Request::Remove { id } => {
                 self.webhooks.by_id.remove(&id).ok_or(Rejection::WebhookNotFound)?;
+                self.webhooks.errors.remove(&id);
                 self.webhooks.revision += 1;
                 self.dirty.webhook(&id);
                 effects.tell(now, "webhook:removed", [("id", (&id).into())]);
@@ -282,7 +290,12 @@ impl Engine {
                 webhook.successes += successes;
                 webhook.failures += failures;
                 self.dirty.webhook(&id);
-                tell_of_call(now, webhook, event, error.filter(|_| failures > 0), effects);
+                let error = error.filter(|_| failures > 0);
+                match &error {
+                    Some(error) => self.webhooks.errors.insert(id, error.clone()),
+                    None => self.webhooks.errors.remove(&id),
+                };
+                tell_of_call(now, webhook, event, error, effects);
                 Ok(Reply::Ok)
             }
         }

@@ -3,6 +3,7 @@
 
 use bytes::BytesMut;
 use onceover_broker::{BrokerDown, BrokerHandle, monitor};
+use onceover_engine::command::Command;
 use onceover_wire::decode;
 use onceover_wire::encode::{EncodeCtx, encode_error, encode_hello, encode_pong, encode_reply};
 use onceover_wire::frame::FRAME_HEADER_BYTES;
@@ -136,6 +137,18 @@ impl Call {
         self.fields.iter().for_each(|(name, value)| map.raw(name, value));
         drop(map);
         out
+    }
+
+    /// The command to the engine that it is, or what a client would be told.
+    ///
+    /// # Errors
+    /// A field is not right, or it is no command to the engine.
+    pub fn command(&self) -> Result<Command, String> {
+        match decode(&self.frame()).result {
+            Ok(Request::Engine(command)) => Ok(command),
+            Ok(_) => Err("This is no command to the engine".to_owned()),
+            Err(error) => Err(error.text),
+        }
     }
 
     /// Carries it out.

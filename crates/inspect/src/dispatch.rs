@@ -16,7 +16,7 @@ use crate::settings::{self, Settings};
 use crate::view::{Changed, Failure, FailureCode, Reply, RunView, SettingChange};
 use crate::{
     adds, clients, compose, export, job_actions, job_detail, jobs, key_actions, key_bulk, key_detail, keys,
-    queue_actions, queue_limits, queues, runs, schedules,
+    queue_actions, queue_limits, queues, runs, schedules, webhooks,
 };
 use onceover_broker::{BrokerHandle, CoreView};
 use serde_json::Value;
@@ -201,6 +201,7 @@ impl Inspector {
             Request::ReadAdd { text, origin } => Ok(Reply::AddRead(Box::new(compose::read(&text, origin)))),
             Request::DryRun(new) => compose::dry_run(broker, &new).await.map(|run| Reply::DryRun(Box::new(run))),
             Request::Schedules(query) => schedules::view(broker, query).await.map(Reply::Schedules),
+            Request::Webhooks => webhooks::view(broker).await.map(Reply::Webhooks),
             Request::Run => {
                 let revision = view(broker, |core| core.revision).await?;
                 Ok(Reply::Run(RunView { revision, run: broker.run().as_ref().map(runs::progress) }))
@@ -260,9 +261,7 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         }
         Request::FailJob { id } => job_actions::fail(broker, id).await?,
         Request::ReturnJob { id } => job_actions::return_to_waiting(broker, id).await?,
-        Request::BulkJobs { action, jobs } => {
-            job_bulk::run(broker, BulkAction::of(action)?, job_bulk::chosen(jobs)?).await?
-        }
+        Request::BulkJobs { action, jobs } => job_bulk::act(broker, action, jobs).await?,
         Request::PauseQueue { queue } => queue_actions::pause(broker, queue).await?,
         Request::ResumeQueue { queue } => queue_actions::resume(broker, queue).await?,
         Request::DrainQueue(OfQueue { queue }) => queue_actions::drain(broker, queue).await?,
@@ -272,6 +271,8 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         Request::ObliterateQueue(OfQueue { queue }) => queue_actions::obliterate(broker, queue).await?,
         Request::ConfigureQueue(asked) => queue_actions::configure(broker, asked).await?,
         Request::ActOnSchedule(asked) => schedules::act(broker, asked).await?,
+        Request::AddWebhook(new) => webhooks::add(broker, new).await?,
+        Request::ActOnWebhook(asked) => webhooks::act(broker, asked).await?,
         Request::ChangeLimits(change) => queue_limits::change(broker, change).await?,
         Request::PauseGroup(asked) => queue_limits::pause_group(broker, asked).await?,
         Request::SendAdd(new) => actions::send_add(broker, &new).await?,
@@ -302,6 +303,7 @@ async fn act(broker: &BrokerHandle, request: Request) -> Result<Reply, Failure> 
         | Request::Groups(_)
         | Request::Clients
         | Request::Schedules(_)
+        | Request::Webhooks
         | Request::Settings
         | Request::ChangeSetting { .. }
         | Request::Scenarios

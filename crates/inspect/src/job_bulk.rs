@@ -159,8 +159,12 @@ fn counts(core: &CoreView<'_>, known: &[&Job]) -> JobCounts {
     counts
 }
 
-/// Does it.
-pub async fn run(broker: &BrokerHandle, action: BulkAction, chosen: Chosen) -> Outcome {
+/// Does it, with what the window asked for.
+pub async fn act(broker: &BrokerHandle, action: Action, jobs: JobsChosen) -> Outcome {
+    run(broker, BulkAction::of(action)?, chosen(jobs)?).await
+}
+
+async fn run(broker: &BrokerHandle, action: BulkAction, chosen: Chosen) -> Outcome {
     let (ids, _) = resolve(broker, chosen).await?;
     let mut changed = 0_u64;
     let mut refused_ids = Vec::new();

@@ -50,6 +50,7 @@ mod schedules;
 mod send;
 mod settings;
 pub mod view;
+mod webhooks;
 mod words;
 
 pub use dispatch::Inspector;

@@ -1,8 +1,8 @@
 //! Schedules as the window shows them, and what it can do with one.
 
 use crate::actions::{Outcome, act_for, done, finished, look, refused};
-use crate::request::{ScheduleAct, ScheduleVerb, SchedulesQuery};
-use crate::view::{Failure, RefusalCode, ScheduleRow, SchedulesView};
+use crate::request::{ScheduleAct, ScheduleVerb, SchedulesQuery, SchedulesSort};
+use crate::view::{Failure, FailureCode, RefusalCode, ScheduleRow, SchedulesView};
 use crate::words::code;
 use onceover_broker::BrokerHandle;
 use onceover_engine::command::Command;
@@ -12,35 +12,76 @@ use onceover_engine::time::Millis;
 use std::sync::Arc;
 
 /// Rows of one answer.
-const ROWS_MAX: usize = 1_000;
+const ROWS_MAX: usize = 200;
 
-/// The schedules that match.
+/// Where a schedule stands in an order: by number, then text, then name.
+type Place = (i64, String, String);
+
+fn place(schedule: &Schedule, sort: SchedulesSort) -> Place {
+    let name = schedule.rule.name.to_string();
+    match sort {
+        SchedulesSort::Name => (0, String::new(), name),
+        SchedulesSort::Queue => (0, schedule.rule.spec.queue.to_string(), name),
+        SchedulesSort::Next => (schedule.next_run.0, String::new(), name),
+        SchedulesSort::Executions => (-(schedule.executions as i64), String::new(), name),
+    }
+}
+
+/// A page of the schedules that match.
 ///
 /// # Errors
-/// The broker does not run.
+/// The cursor is none of ours, or the broker does not run.
 pub async fn view(broker: &BrokerHandle, query: SchedulesQuery) -> Result<SchedulesView, Failure> {
-    let filter = query.filter.to_lowercase();
+    let after: Option<Place> =
+        query.after.as_deref().map(serde_json::from_str).transpose().map_err(|_| bad_cursor())?;
+    let SchedulesQuery { filter, sort, reverse, after: _, limit } = query;
+    let (filter, limit) = (filter.to_lowercase(), (limit as usize).min(ROWS_MAX));
     let found = look(broker, move |core| {
-        let is_wanted = |text: &str| text.to_lowercase().contains(&filter);
-        let mut all = 0;
-        let mut total = 0;
-        let mut rows: Vec<Schedule> = Vec::new();
+        let is_wanted = |text: &str| filter.is_empty() || text.to_lowercase().contains(&filter);
+        let order = |a: &Place, b: &Place| if reverse { b.cmp(a) } else { a.cmp(b) };
+        let (mut all, mut total) = (0, 0);
+        let mut places: Vec<(Place, &Schedule)> = Vec::new();
         for schedule in core.engine.schedules() {
             all += 1;
-            if is_wanted(&schedule.rule.name) || is_wanted(&schedule.rule.spec.queue) {
-                total += 1;
-                if rows.len() < ROWS_MAX {
-                    rows.push(schedule.clone());
-                }
+            if !is_wanted(&schedule.rule.name) && !is_wanted(&schedule.rule.spec.queue) {
+                continue;
+            }
+            total += 1;
+            let place = place(schedule, sort);
+            if after.as_ref().is_none_or(|after| order(after, &place).is_lt()) {
+                places.push((place, schedule));
             }
         }
+        places.sort_unstable_by(|(a, _), (b, _)| order(a, b));
+        let more = places.len() > limit;
+        places.truncate(limit);
+        let next = places.last().filter(|_| more).map(|(place, _)| place.clone());
+        let rows: Vec<Schedule> = places.into_iter().map(|(_, schedule)| schedule.clone()).collect();
         let own = core.engine.config().zone.name().clone();
-        (core.revision, core.now.0, all, total, own, rows)
+        (
+            SchedulesView {
+                revision: core.revision,
+                now: core.now.0,
+                all,
+                total,
+                hidden: all - total,
+                rows: Vec::new(),
+                next: None,
+            },
+            next,
+            own,
+            rows,
+        )
     });
-    let (revision, now, all, total, own, rows) = found.await?;
+    let (view, next, own, rows) = found.await?;
     // Words are made here: the core has other things to do.
     let rows = rows.iter().map(|schedule| row(schedule, &own)).collect();
-    Ok(SchedulesView { revision, now, all, total, rows })
+    let next = next.and_then(|place| serde_json::to_string(&place).ok());
+    Ok(SchedulesView { rows, next, ..view })
+}
+
+fn bad_cursor() -> Failure {
+    Failure { code: FailureCode::BadRequest, message: "after: names no place in this list".to_owned() }
 }
 
 fn row(schedule: &Schedule, own: &Arc<str>) -> ScheduleRow {

@@ -26,7 +26,7 @@ fn save(bench: &Bench, name: &str, timing: Timing, timezone: Option<&str>, key: 
 }
 
 fn list(bench: &Bench, filter: &str) -> Value {
-    bench.ask(json!({ "type": "schedules", "filter": filter }))
+    bench.ask(json!({ "type": "schedules", "filter": filter, "limit": 200 }))
 }
 
 #[test]
@@ -66,4 +66,35 @@ fn a_schedule_is_listed_run_and_deleted() {
     assert_eq!(act("delete")["message"], "Deleted the schedule `nightly`. Jobs that it made stay.");
     assert_eq!(act("run")["message"], "There is no schedule `nightly` any more.");
     assert_eq!((&list(&bench, "")["all"], &act("delete")["ok"]), (&json!(2), &json!(false)));
+}
+
+#[test]
+fn pages_go_through_all_in_each_order_and_none_comes_twice() {
+    let bench = Bench::new("schedule-pages");
+    for at in 0..450 {
+        save(&bench, &format!("s{at:03}"), Timing::Every(Millis(1_000_000 - 1_000 * (at / 2))), None, None);
+    }
+    let through = |sort: &str, reverse: bool| {
+        let (mut names, mut after, mut pages) = (Vec::new(), Value::Null, 0);
+        loop {
+            let page = bench.ask(json!({ "type": "schedules", "filter": "", "sort": sort, "reverse": reverse, "after": after, "limit": 200 }));
+            names.extend(page["rows"].as_array().unwrap().iter().map(|row| row["name"].as_str().unwrap().to_owned()));
+            pages += 1;
+            assert_eq!((&page["total"], &page["all"]), (&json!(450), &json!(450)));
+            after = page["next"].clone();
+            if after.is_null() {
+                return (names, pages);
+            }
+        }
+    };
+    let (by_name, pages) = through("name", false);
+    assert_eq!((by_name.len(), pages, by_name.is_sorted()), (450, 3, true));
+    let (soonest, _) = through("next", false);
+    assert_eq!((soonest[0].as_str(), soonest.len()), ("s448", 450));
+    for sort in ["name", "queue", "next", "executions"] {
+        let (mut there, back) = (through(sort, false).0, through(sort, true).0);
+        there.reverse();
+        assert_eq!(there, back, "{sort}");
+    }
+    bench.refused(json!({ "type": "schedules", "after": "x" }));
 }

@@ -13,6 +13,7 @@ mod playground;
 mod schedules;
 mod settings;
 mod system;
+mod webhooks;
 
 use serde::{Deserialize, Serialize};
 
@@ -37,6 +38,7 @@ pub use system::{
     BrokerState, ClientProcess, ClientRole, ClientsView, DedupWindow, Lease, NavCounts, Notice, Overview,
     ProtocolProblem, QueueConfig, QueueConfigured, QueueRow, QueuesView, WorkerRow,
 };
+pub use webhooks::{WebhookRow, WebhooksView};
 
 use crate::request::Request;
 
@@ -78,6 +80,8 @@ pub enum Reply {
     Clients(ClientsView),
     /// To `Schedules`.
     Schedules(SchedulesView),
+    /// To `Webhooks`.
+    Webhooks(WebhooksView),
     /// To `Scenarios`.
     Scenarios(ScenariosView),
     /// To `Playground`.

@@ -12,6 +12,7 @@ import type { KeysChosen } from "./KeysChosen";
 import type { KeysQuery } from "./KeysQuery";
 import type { LimitChange } from "./LimitChange";
 import type { NewAdd } from "./NewAdd";
+import type { NewWebhook } from "./NewWebhook";
 import type { OfQueue } from "./OfQueue";
 import type { PlaygroundAct } from "./PlaygroundAct";
 import type { QueueConfigured } from "./QueueConfigured";
@@ -19,6 +20,7 @@ import type { ScheduleAct } from "./ScheduleAct";
 import type { SchedulesQuery } from "./SchedulesQuery";
 import type { SettingChange } from "./SettingChange";
 import type { StartRun } from "./StartRun";
+import type { WebhookAct } from "./WebhookAct";
 
 /**
  * One question or action of the window. A failed request is answered with `view::Failure` instead of its view.
@@ -79,7 +81,7 @@ action: Action,
 /**
  * Which jobs.
  */
-jobs: JobsChosen, } | { "type": "queues" } | { "type": "clients" } | { "type": "schedules" } & SchedulesQuery | { "type": "actOnSchedule" } & ScheduleAct | { "type": "releaseKey" } & KeyRef | { "type": "releaseKeys", 
+jobs: JobsChosen, } | { "type": "queues" } | { "type": "clients" } | { "type": "schedules" } & SchedulesQuery | { "type": "webhooks" } | { "type": "actOnSchedule" } & ScheduleAct | { "type": "addWebhook" } & NewWebhook | { "type": "actOnWebhook" } & WebhookAct | { "type": "releaseKey" } & KeyRef | { "type": "releaseKeys", 
 /**
  * As they were on the screen, at most 10,000.
  */

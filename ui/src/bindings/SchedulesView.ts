@@ -22,6 +22,14 @@ all: number,
  */
 total: number, 
 /**
- * Those that match, by name; at most 1,000.
+ * How many the filter hides.
  */
-rows: Array<ScheduleRow>, };
+hidden: number, 
+/**
+ * Those of the page.
+ */
+rows: Array<ScheduleRow>, 
+/**
+ * Asks for the page behind this one; none = this is the last.
+ */
+next: string | null, };

@@ -26,6 +26,7 @@ import type { ReleasePreview } from '../bindings/ReleasePreview';
 import type { Request } from '../bindings/Request';
 import type { ScenariosView } from '../bindings/ScenariosView';
 import type { SchedulesView } from '../bindings/SchedulesView';
+import type { WebhooksView } from '../bindings/WebhooksView';
 import type { SettingsView } from '../bindings/SettingsView';
 import type { Text } from '../bindings/Text';
 
@@ -50,6 +51,7 @@ interface Reads {
   jobsPreview: JobsPreview;
   queues: QueuesView;
   schedules: SchedulesView;
+  webhooks: WebhooksView;
   groups: GroupsView;
   settings: SettingsView;
   clients: ClientsView;

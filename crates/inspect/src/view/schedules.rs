@@ -15,8 +15,12 @@ pub struct SchedulesView {
     pub all: u64,
     /// How many match.
     pub total: u64,
-    /// Those that match, by name; at most 1,000.
+    /// How many the filter hides.
+    pub hidden: u64,
+    /// Those of the page.
     pub rows: Vec<ScheduleRow>,
+    /// Asks for the page behind this one; none = this is the last.
+    pub next: Option<String>,
 }
 
 /// One schedule.
