@@ -192,6 +192,86 @@ def minutes(broker):
         same(ask("minutes", "completed")["meta"]["count"], 0)
 
 
+def has(answer, shape, where):
+    """Whether an answer has the members of a shape: a set of names, a map of names to shapes, a list of one for all rows."""
+    if isinstance(shape, list):
+        assert isinstance(answer, list) and answer, f"{where} is no list with rows: {answer}"
+        for row in answer:
+            has(row, shape[0], f"{where}[]")
+        return
+    missing = sorted(set(shape) - set(answer))
+    assert not missing, f"{where} lacks {missing}"
+    for name, inner in shape.items() if isinstance(shape, dict) else ():
+        if inner is not None:
+            has(answer[name], inner, f"{where}.{name}")
+
+
+def named(text, **inner):
+    return {**dict.fromkeys(text.split()), **inner}
+
+
+TOTALS = "totalPushed totalPulled totalCompleted totalFailed"
+STATES = "waiting prioritized active completed failed delayed"
+JOB = set("id name queue data priority createdAt runAt attempts maxAttempts progress state".split())
+SHARES = {name: {"p50", "p95", "p99"} for name in ("push", "pull", "ack")}
+# What the official dashboard reads at least (protocol-admin.md 13.3 and 13.7), each route with real data behind it.
+NEEDED = {
+    "/dashboard": named(
+        "timestamp", stats=named(f"waiting active delayed completed dlq uptime {TOTALS}"), storage={"diskFull", "error", "since"},
+        throughput={"pushPerSec", "pullPerSec", "completePerSec", "failPerSec"}, memory={"heapUsed", "heapTotal", "rss"}, collections={"jobIndex"},
+        latency={"averages": {"pushMs", "pullMs", "ackMs"}, "percentiles": SHARES},
+        workers=named("total active truncated", list=[{"id", "name", "queues", "lastSeen", "activeJobs", "processedJobs", "failedJobs"}]),
+        crons=named("total truncated", list=[{"name", "queue", "schedule", "repeatEvery", "nextRun", "executions"}])),
+    "/dashboard/queues": named("total limit offset timestamp", queues=[{"name", "waiting", "delayed", "active", "dlq", "paused"}]),
+    "/dashboard/queues/shown?includeJobs=true": named(
+        "name paused priorityCounts timestamp", counts=named(f"{STATES} waiting-children totalCompleted totalFailed paused"),
+        dlqPreview=[{"id", "data", "attempts", "createdAt"}],
+        jobs={state: [{"id", "priority", "createdAt", "runAt", "attempts", "progress"}] for state in ("waiting", "active", "delayed")}),
+    "/queues/summary": [{"name": None, "paused": None, "counts": set(STATES.split())}],
+    "/stats": named("memory collections", stats=named(
+        f"{STATES.replace('failed ', '')} dlq waiting-children {TOTALS} uptime cronJobs cronPending pushPerSec pullPerSec completePerSec failPerSec")),
+    "/health": named("ok status uptime version", queues={"waiting", "active", "delayed", "completed", "dlq"},
+                     connections={"tcp", "ws", "sse"}, memory={"heapUsed", "heapTotal", "rss"}),
+    "/storage": {"ok", "diskFull", "error", "since"},
+    "/ping": {"data": {"pong"}},
+    "/queues/shown/jobs/list?state=waiting": {"jobs": [JOB]},
+    "/queues/shown/counts": {"counts": set(STATES.split())},
+    "/jobs/shown-job": {"job": JOB},
+    "/crons": {"crons": [set("name jobName queue schedule repeatEvery nextRun executions maxLimit timezone priority".split())]},
+    "/workers": {"data": {"workers": [set("id name queues concurrency hostname pid status registeredAt lastSeen activeJobs processedJobs failedJobs currentJob uptime".split())],
+                          "stats": set("total active totalProcessed totalFailed activeJobs concurrencySlots".split())}},
+    "/queues/shown/dlq": named("total", entries=[named("enteredAt reason error retryCount lastRetryAt nextRetryAt expiresAt", job={"id", "data"},
+                                                       attempts=[{"attempt", "startedAt", "failedAt", "reason", "error", "duration"}])]),
+    "/queues/shown/dlq/stats": {"stats": set("total byReason byQueue pendingRetry expired oldestEntry newestEntry".split())},
+}
+
+
+@checks
+def dashboard(broker):
+    """each route that the official dashboard needs has the members it reads, with jobs in every state behind it"""
+    client = Client(broker)
+    with broker.connect() as wire:
+        push = lambda **more: wire.call("PUSH", queue="shown", name="n", data={"a": 1}, maxAttempts=1, **more)  # noqa: E731
+        take = lambda: wire.call("PULL", queue="shown")["job"]["id"]  # noqa: E731
+        push()
+        wire.call("ACK", id=take(), result=1)
+        push()
+        wire.call("FAIL", id=take(), error="no luck")
+        push()
+        take()
+        push(jobId="shown-job")
+        push(delay=60000)
+        push(priority=3)
+        wire.call("Cron", name="shown", queue="shown", repeatEvery=3_600_000)
+        wire.call("RegisterWorker", name="w", queues=["shown"])
+        for path, shape in NEEDED.items():
+            answer = client.good("GET", path)
+            has(answer, shape, path)
+        same(client.good("GET", "/dashboard/queues/shown")["counts"]["failed"], 1)
+        wire.call("CronDelete", name="shown")
+        wire.call("Obliterate", queue="shown")
+
+
 @checks
 def workers(broker):
     """workers register, beat, are listed and unregister; unknown ones are not found"""

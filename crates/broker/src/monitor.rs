@@ -119,6 +119,9 @@ pub fn stats(core: &CoreView<'_>) -> Value {
     all.extend(states(&counts));
     all.extend(rates);
     all.insert("uptime".to_owned(), json!(figures.uptime().0));
+    all.insert("cronJobs".to_owned(), json!(core.engine.schedules().count()));
+    // Those that will run again.
+    all.insert("cronPending".to_owned(), json!(core.engine.schedules().filter(|one| !one.is_exhausted()).count()));
     Value::Object(all)
 }
 
