@@ -67,8 +67,9 @@ impl World {
     }
 
     pub fn hang_up(&mut self, conn: u64) {
-        self.engine.hang_up(ConnId(conn));
-        self.settle(Effects::default(), None);
+        let mut effects = Effects::default();
+        self.engine.hang_up(self.now, ConnId(conn), &mut effects);
+        self.settle(effects, None);
     }
 
     /// What was committed is read back; everything else is gone.
