@@ -186,6 +186,21 @@ def large_batches(port):
         line.drain(5)
 
 
+def taken_jobs(port):
+    """connections that take 20,000 jobs and end"""
+    jobs = b"\x83\xa3cmd\xa5PUSHB\xa5queue\xa5taken\xa4jobs\xdd" + struct.pack(">I", 20_000) + b"\x80" * 20_000
+    line = Line(port)
+    line.send(frame(jobs))
+    line.drain(5)
+    ready()
+    while going_on():
+        with connect(port) as taker:
+            for _ in range(20):
+                taker.sendall(command("PULLB", queue="taken", count=1_000, timeout=0))
+                size = struct.unpack(">I", taker.recv(4, socket.MSG_WAITALL))[0]
+                taker.recv(size, socket.MSG_WAITALL)
+
+
 def large_answers(port):
     """questions for everything there is, again and again"""
     line = Line(port)

@@ -24,6 +24,8 @@ pub struct Pending {
     id_bytes: usize,
     /// Those without an id too.
     in_progress: usize,
+    /// A command that is done in parts: what the client sent behind it must not be done in between.
+    awaited: Option<u64>,
     /// A frame has shown a protocol-2 client.
     pub protocol2: bool,
 }
@@ -40,10 +42,17 @@ impl Asked {
         }
     }
 
+    /// Nothing more may be asked until this request is answered.
+    pub fn wait_for(&self, request: u64) {
+        self.lock().awaited = Some(request);
+    }
+
     /// Whether no more may be asked until something is answered.
     pub fn is_full(&self) -> bool {
         let pending = self.lock();
-        pending.in_progress >= IN_PROGRESS_MAX || pending.id_bytes >= IN_PROGRESS_ID_BYTES_MAX
+        pending.awaited.is_some()
+            || pending.in_progress >= IN_PROGRESS_MAX
+            || pending.id_bytes >= IN_PROGRESS_ID_BYTES_MAX
     }
 
     /// Waits until more may be asked.
@@ -70,6 +79,7 @@ impl Pending {
     pub fn take(&mut self, request: u64) -> Option<ReqId> {
         // An answer too many is a fault of the core's, and no reason to end the connection.
         self.in_progress = self.in_progress.saturating_sub(1);
+        self.awaited = self.awaited.filter(|awaited| *awaited != request);
         let id = self.ids.remove(&request)?;
         self.id_bytes -= id.bytes().len();
         Some(id)

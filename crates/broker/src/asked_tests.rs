@@ -52,3 +52,15 @@ fn a_protocol_2_client_stays_one() {
     asked.ask(1, None, false);
     assert!(asked.lock().protocol2);
 }
+
+#[tokio::test(start_paused = true)]
+async fn nothing_is_asked_behind_a_long_command_until_it_is_answered() {
+    let asked = Asked::default();
+    asked.ask(0, None, false);
+    asked.ask(1, None, false);
+    asked.wait_for(1);
+    assert!(asked.lock().take(0).is_none());
+    assert!(waits(&asked).await, "another answer changes nothing");
+    assert!(asked.lock().take(1).is_none());
+    assert!(!waits(&asked).await);
+}

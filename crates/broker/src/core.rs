@@ -12,7 +12,6 @@ use crate::clock::Jump;
 use crate::conn_table::{ConnTable, FrameTally};
 use crate::core_view::CoreView;
 use crate::error::{BrokerDown, CoreFailure};
-use crate::figures::Timed;
 use crate::history::History;
 use crate::inbox::{Ask, Frame, Frames, Message, Refusal, View};
 use crate::monitor;
@@ -22,7 +21,9 @@ use crate::outbox::{Cut, Out, Outbox};
 use crate::outward::Outward;
 use crate::restored::restored;
 use crate::subscribers::Subscribers;
-use onceover_engine::effects::{Effects, Output};
+use crate::turn::Turn;
+pub use crate::turn::TurnEnd;
+use onceover_engine::effects::Output;
 use onceover_engine::names::{ConnId, Origin};
 use onceover_engine::reply::Reply;
 use onceover_engine::time::Timestamp;
@@ -49,34 +50,6 @@ pub struct Core<S: Storage> {
     calls: HashMap<u64, oneshot::Sender<Result<Reply, BrokerDown>>>,
     calls_ever: u64,
     revision: u64,
-}
-
-/// How a turn ended.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct TurnEnd {
-    /// The window could show something new.
-    pub changed: bool,
-    /// Counters of connections moved.
-    pub counted: bool,
-    /// The commit failed; the engine was read back from the file.
-    pub undone: bool,
-    /// A stop was asked for.
-    pub stop: bool,
-}
-
-/// What a turn collects until its commit.
-#[derive(Default)]
-struct Turn {
-    effects: Effects,
-    /// Every request that came, for the case that the commit fails.
-    asked: Vec<(ConnId, u64)>,
-    adds: Vec<NewEntry>,
-    answers: Vec<(u64, Reply)>,
-    views: Vec<View>,
-    timed: Vec<Timed>,
-    /// Calls that came over HTTP.
-    http: Vec<u64>,
-    end: TurnEnd,
 }
 
 impl<S: Storage> Core<S> {
@@ -128,13 +101,13 @@ impl<S: Storage> Core<S> {
         self.take_effects(&mut turn, outbox, None);
         // Permits go back with the messages, so the inbox counts what is not applied yet.
         let mut messages = inbox.drain(..);
-        while !turn.end.stop
-            && !outbox.is_full()
+        let mut rest = None;
+        while !turn.is_over(outbox)
             && let Some(message) = messages.next()
         {
-            self.apply(now, message, &mut turn, outbox);
+            rest = self.apply(now, message, &mut turn, outbox);
         }
-        let left: Vec<Message> = messages.collect();
+        let left: Vec<Message> = rest.into_iter().chain(messages).collect();
         inbox.extend(left.into_iter().filter(|_| !turn.end.stop));
         turn.end.changed |= self.engine.has_changes() || !turn.adds.is_empty();
         let has_changes = self.engine.has_changes();
@@ -211,7 +184,8 @@ impl<S: Storage> Core<S> {
         Box::new(self.storage).close()
     }
 
-    fn apply(&mut self, now: Timestamp, message: Message, turn: &mut Turn, outbox: &mut Outbox) {
+    /// What is left of the message when the turn ends in the middle of it.
+    fn apply(&mut self, now: Timestamp, message: Message, turn: &mut Turn, outbox: &mut Outbox) -> Option<Message> {
         let is_http = matches!(message, Message::Http { .. });
         match message {
             Message::Connected { client, line } => {
@@ -220,7 +194,7 @@ impl<S: Storage> Core<S> {
                 self.conns.connect(client);
                 turn.end.changed = true;
             }
-            Message::Frames(frames) => self.frames(now, frames, turn, outbox),
+            Message::Frames(frames) => return self.frames(now, frames, turn, outbox).map(Message::Frames),
             Message::HungUp(conn) => {
                 self.engine.hang_up(now, conn, &mut turn.effects);
                 self.take_effects(turn, outbox, None);
@@ -268,19 +242,24 @@ impl<S: Storage> Core<S> {
                 for conn in conns {
                     self.engine.disconnect(now, conn, &mut turn.effects);
                 }
+                self.engine.finish_releases(now, &mut turn.effects);
                 self.engine.write_all();
                 turn.end.stop = true;
             }
         }
+        None
     }
 
-    fn frames(&mut self, now: Timestamp, frames: Frames, turn: &mut Turn, outbox: &mut Outbox) {
-        let Frames { conn, frames, read_at, last, .. } = frames;
+    /// Those that are left when the turn is over before them.
+    fn frames(&mut self, now: Timestamp, frames: Frames, turn: &mut Turn, outbox: &mut Outbox) -> Option<Frames> {
+        let Frames { conn, frames, bytes, read_at, last, permit } = frames;
         // Frames that were on their way when a failed commit closed their connection: nobody reads the answers.
-        let Some(info) = self.conns.get(conn) else { return };
-        let client = Arc::clone(&info.client);
+        let client = Arc::clone(&self.conns.get(conn)?.client);
         let mut tally = FrameTally::default();
-        for Frame { request, cmd, ask } in frames {
+        let mut frames = frames.into_iter();
+        while !(tally.frames > 0 && turn.is_over(outbox))
+            && let Some(Frame { request, cmd, ask }) = frames.next()
+        {
             turn.asked.push((conn, request));
             tally.frames += 1;
             tally.last_cmd = cmd;
@@ -332,12 +311,14 @@ impl<S: Storage> Core<S> {
                 }
             }
         }
-        if last {
+        let frames: Vec<Frame> = frames.collect();
+        if last && frames.is_empty() {
             outbox.push(conn, Out::Close);
         }
         turn.timed.push(tally.timed(read_at));
         self.conns.frames(conn, now, tally);
         turn.end.counted = true;
+        (!frames.is_empty()).then_some(Frames { conn, frames, bytes, read_at, last, permit })
     }
 
     /// Sorts what a step of the engine brought about. Done after every step, so that a subscription covers exactly the

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::conn_table::Client;
-use crate::limits::TURN_ANSWER_BYTES_MAX;
+use crate::limits::{TURN_ANSWER_BYTES_MAX, TURN_JOBS_MAX};
 use crate::outbox::{Line, LineEnd, Weight};
 use onceover_engine::command::{Ack, Add, Command, NewJob, Payload, Pull};
 use onceover_engine::dedup::DecisionCode;
@@ -273,6 +273,31 @@ fn a_turn_that_has_made_many_answers_leaves_the_rest_to_the_next_one() {
     let long = bench.frames(vec![refuse(TURN_ANSWER_BYTES_MAX), Ask::Ping]);
     let behind = bench.frames(vec![Ask::Ping]);
     let mut messages = vec![long, behind];
+    bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();
+    assert_eq!((bench.received().len(), messages.len()), (1, 2), "in the middle of a message, too");
+    bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();
+    assert_eq!((bench.received().len(), messages.len()), (2, 0));
+}
+
+#[test]
+fn a_long_command_is_answered_after_its_last_part_with_others_in_between() {
+    let mut bench = Bench::new(EngineConfig::default());
+    (0..500).for_each(|at| assert_eq!(bench.ask(vec![push(&at.to_string())]).len(), 1));
+    assert_eq!(bench.ask(vec![Command::Drain { queue: "q".into() }]), [""; 0]);
+    assert!(bench.ask(vec![push("between")])[0].contains("added between"));
+    bench.turn(Vec::new()).unwrap();
+    assert_eq!(bench.turn(Vec::new()).map(|_| bench.received()).unwrap(), ["501 count 501"], "and that went, too");
+}
+
+#[test]
+fn a_turn_ends_when_its_commands_have_changed_many_jobs() {
+    let mut bench = Bench::new(EngineConfig::default());
+    let batch = || {
+        let Command::Push { add, .. } = push("x") else { unreachable!("that is what it makes") };
+        let adds = vec![onceover_engine::command::Add { custom_id: None, ..add }; TURN_JOBS_MAX / 2];
+        Ask::Engine(Box::new(Command::PushBulk { adds }))
+    };
+    let mut messages = vec![bench.frames(vec![batch(), batch(), batch()])];
     bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();
     assert_eq!((bench.received().len(), messages.len()), (2, 1));
     bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();

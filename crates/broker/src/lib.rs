@@ -51,6 +51,7 @@ mod settings;
 mod subscribers;
 pub mod tls;
 pub mod told_json;
+mod turn;
 pub mod unfinished;
 mod watch;
 pub mod webhook;

@@ -9,9 +9,12 @@ pub const TURN_COMMANDS_MAX: usize = 1_024;
 pub const SPARSE_COMMANDS_MAX: usize = 16;
 /// Bytes of frames taken into one turn, for the same reason.
 pub const TURN_BYTES_MAX: usize = 1024 * 1024;
+/// Jobs that the commands over many of them have changed in a turn, after which it ends as well: a short command may mean a
+/// thousand jobs.
+pub const TURN_JOBS_MAX: usize = 2_000;
 /// Bytes of answers after which a turn ends and leaves the rest of its commands to the next one. Questions are short and
-/// answers are not, so the bounds of what comes in do not bound this.
-pub const TURN_ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
+/// answers are not, so the bounds of what comes in do not bound this. A job without data counts 1 KiB.
+pub const TURN_ANSWER_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// Bytes of frames that wait for the core; beyond it connections are not read any more (TCP backpressure).
 pub const INBOX_BYTES_MAX: usize = 64 * 1024 * 1024;
 /// Bytes of long frames (see [`LONG_FRAME_BYTES`]) that wait for the core. Apart from the others, so that short ones never

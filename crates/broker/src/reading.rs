@@ -221,6 +221,9 @@ impl Forward<'_> {
     fn admit(&mut self, decoded: Decoded, payload: &[u8]) -> Frame {
         let admitted = self.gate.admit(decoded, payload);
         self.asked.ask(admitted.frame.request, admitted.req_id, admitted.protocol2);
+        if matches!(&admitted.frame.ask, Ask::Engine(command) if command.is_long()) {
+            self.asked.wait_for(admitted.frame.request);
+        }
         admitted.frame
     }
 

@@ -65,6 +65,7 @@ impl Engine {
             self.log_refused(now, source(at), &adds[at], &why, effects);
             return Err(why);
         }
+        effects.handled += adds.len();
         let mut added = Vec::with_capacity(adds.len());
         for (at, add) in adds.into_iter().enumerate() {
             // What came before it may have taken its parent away, or made that parent one that it would wait for.

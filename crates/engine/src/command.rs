@@ -426,4 +426,18 @@ impl Command {
         use crate::flow::Request;
         matches!(self, Command::Push { .. } | Command::PushBulk { .. } | Command::Flow(Request::Push(_)))
     }
+
+    /// Whether it may be done in parts, with others' commands in between; its answer comes after the last one.
+    pub fn is_long(&self) -> bool {
+        use dead::Request;
+        matches!(
+            self,
+            Command::Drain { .. }
+                | Command::Obliterate { .. }
+                | Command::Clean { .. }
+                | Command::PromoteJobs { .. }
+                | Command::RetryCompleted { .. }
+                | Command::Dead(Request::Retry { .. } | Request::Purge { .. })
+        )
+    }
 }

@@ -14,7 +14,7 @@ use crate::reply::{DlqStats, Reply};
 use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Arc;
 
 /// What is asked about a queue's dead letters. Each variant names its wire command.
@@ -189,8 +189,7 @@ impl Engine {
                 Reply::Dlq(keys.map(|key| self.record(self.known(key), now)).collect())
             }
             Request::Stats { queue } => self.dlq_stats(queue),
-            Request::Retry { queue, id, count, filter } => self.retry_dlq(now, &queue, id, count, filter),
-            Request::Purge { queue } => self.purge_dlq(now, &queue),
+            Request::Retry { .. } | Request::Purge { .. } => unreachable!("what is done in parts was begun before"),
             Request::Remove { queue, id } => self.remove_dlq_job(now, &queue, &id),
             Request::Config { queue } => {
                 let config = self.queues.find(&queue).map_or(default_settings().dlq, |queue| queue.settings.dlq);
@@ -201,8 +200,8 @@ impl Engine {
     }
 
     /// The dead letters that a filter means, oldest first.
-    fn dead(&self, name: &str, filter: &DlqFilter) -> Vec<JobKey> {
-        let Some(queue) = self.queues.find(name) else { return Vec::new() };
+    pub(crate) fn dead(&self, name: &str, filter: &DlqFilter) -> VecDeque<JobKey> {
+        let Some(queue) = self.queues.find(name) else { return VecDeque::new() };
         let meant = |(at, key): &&(Timestamp, JobKey)| {
             let reason = self.known(*key).failure().map(|failure| failure.reason.as_str());
             filter.reason.as_deref().is_none_or(|wanted| reason == Some(wanted))
@@ -213,31 +212,22 @@ impl Engine {
         found.map(|(_, key)| *key).collect()
     }
 
-    fn retry_dlq(
-        &mut self,
-        now: Timestamp,
+    /// What RetryDlq means, oldest first.
+    pub(crate) fn to_retry(
+        &self,
         name: &str,
         id: Option<JobId>,
         count: Option<usize>,
         filter: Option<DlqFilter>,
-    ) -> Reply {
-        let keys = match (filter, id) {
+    ) -> VecDeque<JobKey> {
+        match (filter, id) {
             (Some(filter), _) => self.dead(name, &filter),
             (None, Some(id)) => {
                 let queue = self.queues.find(name).map(|queue| queue.id);
                 queue.and_then(|queue| self.finished_in(queue, &id, JobState::Failed)).into_iter().collect()
             }
             (None, None) => self.dead(name, &DlqFilter { limit: count, ..DlqFilter::default() }),
-        };
-        self.revive_all(&keys, now)
-    }
-
-    fn purge_dlq(&mut self, now: Timestamp, name: &str) -> Reply {
-        let keys = self.dead(name, &DlqFilter::default());
-        for key in &keys {
-            self.remove_job(*key, Some(FreedBy::Cleaned), now);
         }
-        Reply::Count(keys.len() as u64)
     }
 
     fn remove_dlq_job(&mut self, now: Timestamp, name: &str, id: &JobId) -> Reply {

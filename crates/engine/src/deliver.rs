@@ -5,12 +5,13 @@ use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::job::{Delivery, JobLock, JobState};
-use crate::limits::DELIVERY_BYTES_MAX;
+use crate::limits::{DELIVERY_BYTES_MAX, PART_OF_QUEUE_MAX};
 use crate::names::{ConnId, JobKey, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Delivered, JobRecord, Reply};
 use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
+use std::collections::BTreeSet;
 
 impl Engine {
     /// PULL and PULLB: what is there, or parked until something is.
@@ -57,6 +58,7 @@ impl Engine {
             bytes += self.known(key).payload_bytes();
             jobs.push(self.deliver_one(now, origin, pull, key, effects));
         }
+        effects.handled += jobs.len();
         let locked = pull.owner.is_some();
         match pull.bulk {
             true => Reply::PulledBulk { jobs, locked },
@@ -146,22 +148,30 @@ impl Engine {
         }
     }
 
-    /// The jobs that a closed connection had taken go back, but for those whose lock was renewed (the lease decides) and
-    /// detached ones (stall detection decides); a job whose schedule makes another is dropped instead. Keys stay with their owners (dedup.md 4).
-    pub(crate) fn release_taken_by(&mut self, conn: ConnId, now: Timestamp, effects: &mut Effects) {
-        for key in self.taken.remove(&conn).unwrap_or_default() {
+    /// Some of the jobs that a closed connection had taken go back, but for those whose lock was renewed (the lease decides)
+    /// and detached ones (stall detection decides); a job whose schedule makes another is dropped instead. Keys stay with
+    /// their owners (dedup.md 4). Whether these were the last.
+    pub(crate) fn release_some(&mut self, conn: ConnId, now: Timestamp, effects: &mut Effects) -> bool {
+        for _ in 0..PART_OF_QUEUE_MAX {
+            let Some(key) = self.taken.get_mut(&conn).and_then(BTreeSet::pop_first) else { break };
             let delivery = self.known_mut(key).delivery.as_deref_mut().expect("an active job has exactly one delivery");
             let stays = match &delivery.lock {
                 Some(lock) => lock.renewals > 0,
                 None => delivery.detached,
             };
             delivery.conn = None;
+            effects.handled += 1;
             if stays {
                 delivery.conn_lost_at = Some(now);
             } else if !self.drop_lost(key, now, effects) {
                 self.release(key, now);
             }
         }
+        let is_last = self.taken.get(&conn).is_none_or(BTreeSet::is_empty);
+        if is_last {
+            self.taken.remove(&conn);
+        }
+        is_last
     }
 
     /// Back to its old place, as if it had not been taken: no attempt used, nothing in the timeline.

@@ -40,11 +40,6 @@ impl Engine {
         Ok(match command {
             Command::Pause { queue } => self.pause(now, &queue, effects),
             Command::Resume { queue } => self.resume(now, &queue, effects),
-            Command::Drain { queue } => self.drain(now, &queue),
-            Command::Obliterate { queue } => self.obliterate(now, &queue, effects),
-            Command::Clean { queue, grace, state, limit } => self.clean(now, &queue, grace, state, limit),
-            Command::PromoteJobs { queue, count } => self.promote_jobs(now, &queue, count),
-            Command::RetryCompleted { queue, id, count, until } => self.retry_completed(now, &queue, id, count, until),
             Command::Dead(request) => self.dead_letters(now, request),
             Command::SetStallConfig { queue, patch } => self.set_stall_config(&queue, patch),
             Command::RemoveDeduplicationKey { queue, key } => self.remove_key(now, &queue, &key),

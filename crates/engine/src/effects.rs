@@ -40,6 +40,8 @@ pub struct Effects {
     pub forgotten: Vec<(Arc<str>, Totals)>,
     /// Whether anybody reads the notices; none are made otherwise.
     pub watched: bool,
+    /// Jobs that were changed by commands over many of them: whoever drives the engine ends its turn when they are many.
+    pub handled: usize,
 }
 
 /// One decided add: all that the window's sentence is made of (gui.md 1.1).

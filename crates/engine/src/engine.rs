@@ -16,6 +16,7 @@ use crate::ids::Ids;
 use crate::jobs::Jobs;
 use crate::keys::Keys;
 use crate::limits::{RESERVE_STEP, SWEEP_EVERY};
+use crate::long::LongRuns;
 use crate::names::{ConnId, JobId, JobKey, Origin, QueueId};
 use crate::notice::tell_of;
 use crate::park::Parked;
@@ -106,6 +107,7 @@ pub struct Engine {
     pub(crate) named: Ranked<(Timestamp, JobKey)>,
     pub(crate) completed_ids: CompletedIds,
     pub(crate) totals: Totals,
+    pub(crate) long: LongRuns,
     /// Queues in which something became ready, to be looked at before the step ends.
     pub(crate) woken: Vec<QueueId>,
     pub(crate) deliveries: u64,
@@ -145,6 +147,7 @@ impl Engine {
             named: Ranked::default(),
             completed_ids: CompletedIds::new(&keyed),
             totals: Totals::default(),
+            long: LongRuns::default(),
             woken: Vec::new(),
             deliveries: 0,
             made_room: 0,
@@ -170,18 +173,20 @@ impl Engine {
         restoring.finish(effects)
     }
 
-    /// Does everything that is due.
+    /// Does everything that is due, and a part of what takes long.
     pub fn tick(&mut self, now: Timestamp, effects: &mut Effects) {
         if !self.sweeps {
             self.sweeps = true;
             self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
         }
         self.settle(now, effects);
+        if self.go_on(now, effects) {
+            self.settle(now, effects);
+        }
     }
 
     /// Carries out one command. Call `tick` with the same `now` first, so that nothing that is due is still there.
     pub fn handle(&mut self, now: Timestamp, origin: Origin, command: Command, effects: &mut Effects) {
-        let parks = matches!(command, Command::Pull(_) | Command::WaitJob { .. });
         let told = Engine::to_be_told(&command, effects);
         let reply = self.dispatch(now, origin, command, effects);
         self.tell_of_new_queues(now, effects);
@@ -192,7 +197,8 @@ impl Engine {
                 }
                 effects.outputs.push(Output::Reply { to: origin, reply });
             }
-            Ok(None) => debug_assert!(parks, "only pulls and waits are answered later"),
+            // A pull or a wait that is parked, or a command over a whole queue, which is answered after its last part.
+            Ok(None) => self.long.tell_later(origin, told),
             Err(why) => effects.outputs.push(Output::Reply { to: origin, reply: Reply::Rejected(why) }),
         }
         self.settle(now, effects);
@@ -207,14 +213,14 @@ impl Engine {
     /// A connection has ended: besides `hang_up`, its jobs are released by delivery (protocol-core.md 2.5).
     pub fn disconnect(&mut self, now: Timestamp, conn: ConnId, effects: &mut Effects) {
         self.hang_up(now, conn, effects);
-        self.release_taken_by(conn, now, effects);
+        self.begin_release(now, conn, effects);
         self.settle(now, effects);
     }
 
     /// The earliest moment at which `tick` has something to do; after the first `tick` there always is one.
     pub fn next_deadline(&self) -> Option<Timestamp> {
         let key = self.keys.next_end().map(|(end, _)| end);
-        self.timers.next().into_iter().chain(key).min()
+        self.timers.next().into_iter().chain(key).chain(self.long.next()).min()
     }
 
     fn dispatch(
@@ -246,6 +252,10 @@ impl Engine {
             Command::Limit(request) => self.dispatch_limit(now, request),
             Command::Group(request) => self.dispatch_group(now, request),
             Command::Webhook(request) => self.webhook(now, request, effects)?,
+            long if long.is_long() => {
+                let work = self.long_work(now, long);
+                return Ok(self.begin(now, origin, work, effects));
+            }
             other => return self.dispatch_change(now, other, effects).map(Some),
         };
         Ok(Some(reply))

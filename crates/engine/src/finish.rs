@@ -80,6 +80,7 @@ impl Engine {
                 return Err(why);
             }
         }
+        effects.handled += acks.len();
         let mut ignored = Vec::new();
         let mut first_refusal = None;
         for (at, ack) in acks.into_iter().enumerate() {

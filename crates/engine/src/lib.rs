@@ -38,6 +38,7 @@ pub mod limit;
 pub mod limits;
 mod list;
 mod lock;
+mod long;
 mod manage;
 pub mod names;
 mod new_job;

@@ -140,7 +140,7 @@ pub(crate) enum Gate {
 impl Queue {
     /// Tells a dashboard that a pull which is not given a job would have been without a limit.
     pub(crate) fn tell_of_refusal(&self, now: Timestamp, effects: &mut Effects) {
-        if self.settings.paused || self.ready.is_empty() {
+        if self.settings.paused || self.emptied_by > 0 || self.ready.is_empty() {
             return;
         }
         let name = match self.gate(now) {
@@ -156,8 +156,9 @@ impl Queue {
     }
 
     /// The order of the contract: pause, then a concurrency slot, then a token. Nothing is taken, so nothing is given back.
+    /// What is being removed is not handed out.
     pub(crate) fn gate(&self, now: Timestamp) -> Gate {
-        if self.settings.paused || self.has_no_slot() {
+        if self.settings.paused || self.emptied_by > 0 || self.has_no_slot() {
             return Gate::Shut;
         }
         match self.meter.bucket() {

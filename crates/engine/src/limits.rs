@@ -41,6 +41,11 @@ pub const PAGE_SCAN_MAX: usize = 10_000;
 pub const RESERVE_STEP: u64 = 10_000;
 /// Locks that ran out and stalls are looked for this often; clients know it so (protocol-core.md 5.6, 5.7).
 pub const SWEEP_EVERY: Millis = Millis(5_000);
+/// Jobs of a queue that one command over all of it changes before others have their turns: one or two milliseconds, the rows
+/// included.
+pub const PART_OF_QUEUE_MAX: usize = 200;
+/// Jobs that one Clean removes: their ids are its answer.
+pub const CLEANED_MAX: usize = 100_000;
 /// Longest wait before a retry, jitter included (protocol-core.md 5.5).
 pub const BACKOFF_MAX: Millis = Millis(3_600_000);
 /// A worker that was silent this long is listed as stale (protocol-admin.md 9).

@@ -1,16 +1,17 @@
-//! Queues as a whole: pause, drain, clean, obliterate, and keys by hand (protocol-admin.md 2 and 4, dedup.md 4).
+//! Queues as a whole: pause, what is set, which jobs are meant; and keys by hand (protocol-admin.md 2 and 4, dedup.md 4).
 
-use crate::command::{CleanState, StallPatch, StateName, WindowChange};
+use crate::command::{StallPatch, StateName, WindowChange};
 use crate::dedup::FreedBy;
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::job::{Job, JobState};
 use crate::names::{EntryId, JobId, JobKey, QueueId};
-use crate::queue::{default_settings, ended_at};
+use crate::queue::default_settings;
 use crate::rejection::Rejection;
 use crate::reply::{Reply, StallConfig};
-use crate::time::{Millis, Timestamp};
+use crate::time::Timestamp;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 impl Engine {
@@ -45,123 +46,33 @@ impl Engine {
         Reply::Ok
     }
 
-    /// Removes what is ready or delayed; keys go with their owners.
-    pub(crate) fn drain(&mut self, now: Timestamp, name: &str) -> Reply {
-        let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
-        let pending: Vec<JobKey> = queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key)).collect();
-        for key in &pending {
-            self.remove_job(*key, Some(FreedBy::Drained), now);
-        }
-        Reply::Count(pending.len() as u64)
-    }
-
-    /// Removes the queue with everything in it, active jobs and all keys included. Schedules that add to it stay, as in 2.9.5:
-    /// they are the broker's, and their next firing makes the queue anew.
-    pub(crate) fn obliterate(&mut self, now: Timestamp, name: &Arc<str>, effects: &mut Effects) -> Reply {
-        effects.obliterated.push(Arc::clone(name));
-        let Some(queue) = self.queues.find(name) else { return Reply::Ok };
-        let id = queue.id;
-        let jobs: Vec<JobKey> = queue.all_jobs().collect();
-        for key in jobs {
-            self.remove_job(key, Some(FreedBy::Obliterated), now);
-        }
-        // Windows of jobs that were gone already.
-        let rest: Vec<EntryId> = self.queues.get(id).keys.iter().copied().collect();
-        for entry in rest {
-            self.free_key(entry, FreedBy::Obliterated, now);
-        }
-        self.forget_rate(id);
-        self.forget_groups(id);
-        self.queues.reset(id);
-        self.dirty.queue(name);
-        Reply::Ok
-    }
-
-    /// Oldest first, at most `limit`, only what is at least `grace` old and in the state that was asked for.
-    pub(crate) fn clean(
-        &mut self,
-        now: Timestamp,
-        name: &str,
-        grace: Millis,
-        state: CleanState,
-        limit: usize,
-    ) -> Reply {
-        let Some(queue) = self.queues.find(name) else { return Reply::Cleaned(Vec::new()) };
-        let until = Timestamp(now.0.saturating_sub(grace.0));
-        let old_enough = |job: &&Job| match state {
-            CleanState::Completed | CleanState::Failed => ended_at(job) <= until,
-            CleanState::AnyPending | CleanState::Waiting | CleanState::Prioritized | CleanState::Delayed => {
-                job.created_at <= until
-            }
-            CleanState::Nothing => false,
-        };
-        let pending = || queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key));
-        let keys: Vec<JobKey> = match state {
-            CleanState::AnyPending => pending().collect(),
-            CleanState::Waiting => pending().filter(|key| self.is_in(*key, StateName::Waiting, now)).collect(),
-            CleanState::Prioritized => pending().filter(|key| self.is_in(*key, StateName::Prioritized, now)).collect(),
-            CleanState::Delayed => pending().filter(|key| self.is_in(*key, StateName::Delayed, now)).collect(),
-            // A blocked job may need the result of one of them.
-            CleanState::Completed => {
-                queue.completed.iter().map(|(_, key)| *key).filter(|key| !self.is_needed(*key)).collect()
-            }
-            CleanState::Failed => queue.failed.iter().map(|(_, key)| *key).collect(),
-            CleanState::Nothing => Vec::new(),
-        };
-        let mut found: Vec<&Job> = keys.iter().map(|key| self.known(*key)).filter(old_enough).collect();
-        found.sort_by_key(|job| (if job.is_live() { job.created_at } else { ended_at(job) }, job.key));
-        let found: Vec<(JobKey, JobId)> = found.into_iter().take(limit).map(|job| (job.key, job.id.clone())).collect();
-        for (key, _) in &found {
-            self.remove_job(*key, Some(FreedBy::Cleaned), now);
-        }
-        Reply::Cleaned(found.into_iter().map(|(_, id)| id).collect())
-    }
-
-    fn is_in(&self, key: JobKey, state: StateName, now: Timestamp) -> bool {
-        self.known(key).state_name(now) == state
-    }
-
     /// Oldest first.
-    pub(crate) fn promote_jobs(&mut self, now: Timestamp, name: &str, count: Option<usize>) -> Reply {
-        let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
+    pub(crate) fn delayed_in(&self, name: &str, count: Option<usize>) -> VecDeque<JobKey> {
+        let Some(queue) = self.queues.find(name) else { return VecDeque::new() };
         let delayed = queue.by_age(StateName::Delayed).slice(0..count.unwrap_or(usize::MAX));
-        let keys: Vec<JobKey> = delayed.map(|(_, key)| *key).collect();
-        for key in &keys {
-            self.make_due(*key, now);
-        }
-        Reply::Count(keys.len() as u64)
+        delayed.map(|(_, key)| *key).collect()
     }
 
-    /// Completed jobs run once more; those whose key now has another live owner are left alone.
-    pub(crate) fn retry_completed(
-        &mut self,
-        now: Timestamp,
+    /// What RetryCompleted means, the first to be completed first.
+    pub(crate) fn completed_in(
+        &self,
         name: &str,
         id: Option<JobId>,
         count: Option<usize>,
         until: Option<Timestamp>,
-    ) -> Reply {
-        let Some(queue) = self.queues.find(name) else { return Reply::Count(0) };
-        let keys: Vec<JobKey> = match id {
+    ) -> VecDeque<JobKey> {
+        let Some(queue) = self.queues.find(name) else { return VecDeque::new() };
+        match id {
             Some(id) => self.finished_in(queue.id, &id, JobState::Completed).into_iter().collect(),
             None => {
-                let in_time = queue.completed.iter().filter(|(at, _)| until.is_none_or(|until| *at <= until));
+                let in_time = queue.completed.iter().take_while(|(at, _)| until.is_none_or(|until| *at <= until));
                 in_time.map(|(_, key)| *key).take(count.unwrap_or(usize::MAX)).collect()
             }
-        };
-        self.revive_all(&keys, now)
+        }
     }
 
     pub(crate) fn finished_in(&self, queue: QueueId, id: &JobId, state: JobState) -> Option<JobKey> {
         self.jobs.by_id(id).filter(|job| job.queue == queue && job.state == state).map(|job| job.key)
-    }
-
-    pub(crate) fn revive_all(&mut self, keys: &[JobKey], now: Timestamp) -> Reply {
-        let mut count = 0;
-        for key in keys {
-            count += u64::from(self.revive(*key, now));
-        }
-        Reply::Count(count)
     }
 
     /// SetStallConfig. What changes nothing makes no queue.

@@ -47,6 +47,8 @@ pub(crate) struct Queue {
     /// The keys held in it, in order of registration.
     pub(crate) keys: Ranked<EntryId>,
     pub(crate) totals: Totals,
+    /// Commands that are removing all that waits in it.
+    pub(crate) emptied_by: u32,
     /// Requests of the newest jobs, each kind once.
     specs: VecDeque<Arc<NewJob>>,
 }
@@ -71,6 +73,7 @@ impl Queue {
             parked: ParkedPulls::default(),
             keys: Ranked::default(),
             totals: Totals::default(),
+            emptied_by: 0,
             specs: VecDeque::new(),
         }
     }
@@ -213,6 +216,7 @@ impl Queue {
             && self.parked.is_empty()
             && self.keys.is_empty()
             && self.groups.is_empty()
+            && self.emptied_by == 0
             && self.settings == QueueSettings { place: self.settings.place, ..default_settings() }
     }
 }

@@ -1,0 +1,219 @@
+//! Commands over a whole queue while others come in between.
+
+use crate::command::*;
+use crate::effects::{Effects, Output};
+use crate::engine::{Engine, EngineConfig};
+use crate::limits::PART_OF_QUEUE_MAX;
+use crate::names::{ConnId, JobId, Origin};
+use crate::reply::Reply;
+use crate::testing::new_job;
+use crate::time::{Millis, Timestamp};
+use std::sync::Arc;
+
+const NOW: Timestamp = Timestamp(1_000_000);
+const MANY: usize = 5 * PART_OF_QUEUE_MAX / 2;
+
+struct Stage {
+    engine: Engine,
+    now: Timestamp,
+    requests: u64,
+}
+
+impl Stage {
+    /// With so many jobs, each with a key of its own.
+    fn with_jobs(number: usize) -> Stage {
+        let mut stage = Stage { engine: Engine::new(EngineConfig::default(), 7), now: NOW, requests: 0 };
+        stage.tick();
+        (0..number).for_each(|at| stage.push(&at.to_string(), Millis(0)));
+        stage
+    }
+
+    fn push(&mut self, key: &str, delay: Millis) {
+        let add = Add { dedup_key: Some(Arc::from(key)), ..Add::new(NewJob { delay, ..new_job("q") }) };
+        let added = self.ask(Command::Push { add, replay_of: None });
+        assert!(matches!(added, Some(Reply::Added(_))), "{added:?}");
+    }
+
+    fn tick(&mut self) -> Vec<Reply> {
+        let mut effects = Effects::default();
+        self.engine.tick(self.now, &mut effects);
+        self.engine.check(self.now);
+        self.engine.committed();
+        replies(effects)
+    }
+
+    /// The answer, if it comes at once.
+    fn ask(&mut self, command: Command) -> Option<Reply> {
+        let mut effects = Effects::default();
+        self.requests += 1;
+        let origin = Origin::Client { conn: ConnId(1), request: self.requests };
+        self.engine.handle(self.now, origin, command, &mut effects);
+        self.engine.check(self.now);
+        replies(effects).pop()
+    }
+
+    /// The answer of what goes on, and after how many parts.
+    fn go_on(&mut self) -> (Reply, usize) {
+        for parts in 1.. {
+            assert!(self.engine.next_deadline() <= Some(self.now), "the next part is due at once");
+            if let Some(reply) = self.tick().pop() {
+                return (reply, parts);
+            }
+            assert!(parts < 100, "it comes to its end");
+        }
+        unreachable!("it ends or fails above")
+    }
+
+    fn pull(&mut self, count: u32) -> Vec<JobId> {
+        let pull = Pull { count, bulk: true, ..pull_of("q") };
+        match self.ask(Command::Pull(pull)) {
+            Some(Reply::PulledBulk { jobs, .. }) => jobs.into_iter().map(|job| job.record.job.id).collect(),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn counts(&self) -> crate::reply::JobCounts {
+        self.engine.counts(Some("q"))
+    }
+}
+
+fn pull_of(queue: &str) -> Pull {
+    Pull {
+        queue: Arc::from(queue),
+        owner: None,
+        lock_ttl: Millis(30_000),
+        timeout: Millis(0),
+        count: 1,
+        bulk: false,
+        detach: false,
+        group: None,
+    }
+}
+
+fn replies(effects: Effects) -> Vec<Reply> {
+    let reply = |output| match output {
+        Output::Reply { reply, .. } => Some(reply),
+        Output::Event(_) => None,
+    };
+    effects.outputs.into_iter().filter_map(reply).collect()
+}
+
+/// To be compared.
+fn said(what: &impl std::fmt::Debug) -> String {
+    format!("{what:?}")
+}
+
+fn queue() -> Arc<str> {
+    Arc::from("q")
+}
+
+#[test]
+fn a_large_queue_is_drained_in_parts_and_hands_nothing_out_meanwhile() {
+    let mut stage = Stage::with_jobs(MANY);
+    assert!(stage.ask(Command::Drain { queue: queue() }).is_none(), "there is more than one part");
+    assert_eq!(stage.counts().waiting as usize, MANY - PART_OF_QUEUE_MAX);
+    assert_eq!(stage.pull(10), [], "what is being removed is not handed out");
+    stage.push("late", Millis(0));
+    stage.push("late and delayed", Millis(5_000));
+    assert_eq!(said(&stage.go_on()), said(&(Reply::Count(MANY as u64 + 2), 2)), "what was added in between went, too");
+    assert_eq!(stage.counts().waiting + stage.counts().delayed, 0);
+    stage.push("0", Millis(0));
+    assert_eq!(stage.pull(10).len(), 1, "its key is free, and the queue hands out again");
+}
+
+#[test]
+fn a_pull_that_waits_gets_what_is_added_after_the_queue_was_emptied() {
+    let mut stage = Stage::with_jobs(MANY);
+    assert!(stage.ask(Command::Obliterate { queue: queue() }).is_none());
+    assert!(stage.ask(Command::Pull(Pull { timeout: Millis(60_000), ..pull_of("q") })).is_none());
+    assert_eq!(said(&stage.go_on().0), said(&Reply::Ok));
+    let add = Add::new(new_job("q"));
+    let mut effects = Effects::default();
+    stage.engine.handle(stage.now, Origin::Internal, Command::Push { add, replay_of: None }, &mut effects);
+    let served = replies(effects);
+    assert!(served.iter().any(|reply| matches!(reply, Reply::Pulled { job: Some(_), .. })), "{served:?}");
+}
+
+#[test]
+fn obliterate_leaves_nothing_whatever_is_added_meanwhile() {
+    let mut stage = Stage::with_jobs(MANY);
+    let active = stage.pull(10);
+    assert_eq!(said(&stage.ask(Command::Pause { queue: queue() })), said(&Some(Reply::Ok)));
+    assert!(stage.ask(Command::Obliterate { queue: queue() }).is_none());
+    // More than a part takes: it still comes to its end.
+    (0..3 * PART_OF_QUEUE_MAX).for_each(|at| stage.push(&format!("late {at}"), Millis(0)));
+    assert_eq!(said(&stage.go_on().0), said(&Reply::Ok));
+    assert_eq!(stage.counts(), crate::reply::JobCounts::default());
+    assert_eq!(stage.engine.jobs_len(), 0, "{} active ones went, too", active.len());
+    assert_eq!(said(&stage.ask(Command::IsPaused { queue: queue() })), said(&Some(Reply::Paused(false))));
+    assert_eq!(said(&stage.ask(Command::ListQueues)), said(&Some(Reply::Queues(Vec::new()))));
+}
+
+#[test]
+fn two_commands_over_one_queue_are_answered_when_both_are_done() {
+    let mut stage = Stage::with_jobs(MANY);
+    assert!(stage.ask(Command::Drain { queue: queue() }).is_none());
+    assert!(stage.ask(Command::Obliterate { queue: queue() }).is_none());
+    let (first, _) = stage.go_on();
+    let (second, _) = stage.go_on();
+    assert!(
+        matches!((&first, &second), (Reply::Count(_), Reply::Ok) | (Reply::Ok, Reply::Count(_))),
+        "{first:?} {second:?}"
+    );
+    stage.push("after", Millis(0));
+    assert_eq!(stage.pull(1).len(), 1, "nothing holds the queue any more");
+}
+
+#[test]
+fn clean_takes_the_oldest_up_to_its_limit() {
+    let mut stage = Stage::with_jobs(MANY);
+    let limit = MANY - 5;
+    let clean = Command::Clean { queue: queue(), grace: Millis(0), state: CleanState::AnyPending, limit };
+    assert!(stage.ask(clean).is_none());
+    let (Reply::Cleaned(ids), 2) = stage.go_on() else { panic!("the ids, after two more parts") };
+    assert_eq!(ids.len(), limit);
+    assert!(ids.is_sorted(), "the oldest first");
+    assert_eq!(stage.counts().waiting, 5);
+}
+
+#[test]
+fn clean_passes_completed_jobs_that_are_needed() {
+    let mut stage = Stage::with_jobs(MANY);
+    let done = stage.pull(MANY as u32);
+    // A parent that waits for one more child may read the results of the others.
+    let mut parent = new_job("parents");
+    parent.rare = Some(Box::new(RareOptions { depends_on: done.clone(), ..RareOptions::default() }));
+    assert!(matches!(stage.ask(Command::Push { add: Add::new(parent), replay_of: None }), Some(Reply::Added(_))));
+    for id in &done[..MANY - 1] {
+        let ack = Ack { id: id.clone(), token: None, result: None, remove: false };
+        assert_eq!(said(&stage.ask(Command::Ack(ack))), said(&Some(Reply::Ok)));
+    }
+    let clean = Command::Clean { queue: queue(), grace: Millis(0), state: CleanState::Completed, limit: 1_000_000 };
+    let reply = stage.ask(clean).unwrap_or_else(|| stage.go_on().0);
+    let Reply::Cleaned(ids) = reply else { panic!("{reply:?}") };
+    assert_eq!(ids.len() + stage.counts().completed as usize, MANY - 1);
+}
+
+#[test]
+fn all_delayed_jobs_are_promoted_in_parts() {
+    let mut stage = Stage::with_jobs(0);
+    (0..MANY).for_each(|at| stage.push(&at.to_string(), Millis(50_000)));
+    assert!(stage.ask(Command::PromoteJobs { queue: queue(), count: None }).is_none());
+    assert_eq!(stage.pull(1).len(), 1, "what is ready already can be taken");
+    assert_eq!(said(&stage.go_on()), said(&(Reply::Count(MANY as u64), 2)));
+}
+
+#[test]
+fn the_jobs_of_an_ended_connection_go_back_in_parts() {
+    let mut stage = Stage::with_jobs(MANY);
+    assert_eq!(stage.pull(MANY as u32).len(), MANY);
+    let mut effects = Effects::default();
+    stage.engine.disconnect(stage.now, ConnId(1), &mut effects);
+    stage.engine.check(stage.now);
+    assert_eq!(stage.counts().waiting as usize, PART_OF_QUEUE_MAX);
+    stage.tick();
+    stage.engine.finish_releases(stage.now, &mut effects);
+    stage.engine.check(stage.now);
+    assert_eq!(stage.counts().waiting as usize, MANY, "a stop leaves none");
+    assert!(stage.engine.next_deadline() > Some(stage.now), "nothing is left to do");
+}
