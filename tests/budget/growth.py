@@ -102,11 +102,6 @@ def quick_quarter(question):
     return statistics.median(took[:ROUNDS // 4])
 
 
-def rss_mb(broker):
-    with open(f"/proc/{broker.process.pid}/statm", encoding="utf-8") as statm:
-        return int(statm.read().split()[1]) * os.sysconf("SC_PAGESIZE") / 1024 / 1024
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--full", action="store_true")
@@ -117,13 +112,13 @@ def main():
     sizes = [1_000, 100_000, 1_000_000] if options.full else [1_000, 100_000]
     times, failed = {}, 0
     with Broker() as broker, broker.connect(timeout=120) as wire:
-        door, have, empty = Door(broker), 0, rss_mb(broker)
+        door, have, empty = Door(broker), 0, broker.memory_mib()
         for size in sizes:
             fill(wire, size, size // 10, have)
             have = size
             for name, question in questions(wire, door, size).items():
                 times.setdefault(name, []).append(quick_quarter(question))
-            print(f"{size:>9,} jobs, {size // 10:,} keys: {rss_mb(broker):.0f} MB, {(rss_mb(broker) - empty) * 1024 * 1024 / size:.0f} bytes a job", flush=True)
+            print(f"{size:>9,} jobs, {size // 10:,} keys: {broker.memory_mib():.0f} MB, {(broker.memory_mib() - empty) * 1024 * 1024 / size:.0f} bytes a job", flush=True)
     for name, took in times.items():
         worst = max(took[1:])
         good = worst <= took[0] * RATIO or worst - took[0] <= NOISE_MS

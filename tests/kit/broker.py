@@ -94,6 +94,12 @@ class Broker:
     def alive(self):
         return self.process is not None and self.process.poll() is None
 
+    def memory_mib(self, peak=False):
+        """What the process holds of the machine's memory now, or held at most, in MiB."""
+        name = "VmHWM:" if peak else "VmRSS:"
+        with open(f"/proc/{self.process.pid}/status", encoding="ascii") as file:
+            return next(int(line.split()[1]) for line in file if line.startswith(name)) / 1024
+
     def connect(self, **options):
         return Wire(self.port, **options)
 

@@ -151,7 +151,7 @@ class Soak:
             status = dict(line.split(":", 1) for line in file)
         sizes = {name: os.path.getsize(os.path.join(self.broker.data, name)) / 1e6 for name in os.listdir(self.broker.data)}
         return {
-            "rss": int(status["VmRSS"].split()[0]) / 1024,
+            "rss": self.broker.memory_mib(),
             "handles": len(os.listdir(f"{proc}/fd")),
             "threads": int(status["Threads"]),
             "file": sum(size for name, size in sizes.items() if name.endswith(".db")),

@@ -52,7 +52,11 @@ pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), Unfill
         }
         Reply::Flow(Answer::Pushed(records)) => fill_all(records.iter_mut(), storage),
         Reply::Flow(Answer::Values(values)) => fill_values(values, storage),
-        Reply::Flow(Answer::Failures(_) | Answer::Detached(_))
+        Reply::Flow(Answer::Failures(failures)) => {
+            let bytes: usize = failures.iter().map(|child| child.error.len()).sum();
+            if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
+        }
+        Reply::Flow(Answer::Detached(_))
         | Reply::Pulled { job: None, .. }
         | Reply::Result { key: None, .. }
         | Reply::Waited { key: None, .. }

@@ -7,9 +7,11 @@ use crate::dedup::FreedBy;
 use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::job::{AutoRetries, FailureReason, Job, JobState};
+use crate::limits::ANSWER_RECORDS_MAX;
 use crate::names::{JobId, JobKey, QueueId};
 use crate::notice::Field;
 use crate::queue::default_settings;
+use crate::rejection::Rejection;
 use crate::reply::{DlqStats, Reply};
 use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
@@ -182,11 +184,15 @@ impl DlqConfig {
 }
 
 impl Engine {
-    pub(crate) fn dead_letters(&mut self, now: Timestamp, request: Request) -> Reply {
-        match request {
+    pub(crate) fn dead_letters(&mut self, now: Timestamp, request: Request) -> Result<Reply, Rejection> {
+        Ok(match request {
             Request::List { queue, count, filter } => {
-                let keys = self.dead(&queue, &filter).into_iter().take(count.unwrap_or(usize::MAX));
-                Reply::Dlq(keys.map(|key| self.record(self.known(key), now)).collect())
+                let mut keys = self.dead(&queue, &filter);
+                keys.truncate(count.unwrap_or(usize::MAX));
+                if keys.len() > ANSWER_RECORDS_MAX {
+                    return Err(Rejection::AnswerTooLong);
+                }
+                Reply::Dlq(keys.into_iter().map(|key| self.record(self.known(key), now)).collect())
             }
             Request::Stats { queue } => self.dlq_stats(queue),
             Request::Retry { .. } | Request::Purge { .. } => unreachable!("what is done in parts was begun before"),
@@ -196,7 +202,7 @@ impl Engine {
                 Reply::DlqConfig(self.dlq_config(config))
             }
             Request::Configure { queue, patch } => self.set_dlq_config(now, &queue, patch),
-        }
+        })
     }
 
     /// The dead letters that a filter means, oldest first.

@@ -40,7 +40,7 @@ impl Engine {
         Ok(match command {
             Command::Pause { queue } => self.pause(now, &queue, effects),
             Command::Resume { queue } => self.resume(now, &queue, effects),
-            Command::Dead(request) => self.dead_letters(now, request),
+            Command::Dead(request) => self.dead_letters(now, request)?,
             Command::SetStallConfig { queue, patch } => self.set_stall_config(&queue, patch),
             Command::RemoveDeduplicationKey { queue, key } => self.remove_key(now, &queue, &key),
             Command::RemoveJobDeduplicationKey { id } => self.remove_key_of_job(now, &id),

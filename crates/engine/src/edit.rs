@@ -7,11 +7,12 @@ use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::finish::Burial;
 use crate::job::{Blob, FailureReason, JobState, LogLine};
-use crate::limits::{GROUP_PRIORITY_MAX, LOGS_MAX, PRIORITY_MAX};
+use crate::limits::{GROUP_PRIORITY_MAX, LOGS_MAX, PRIORITY_MAX, TEXT_BYTES_MAX};
 use crate::names::{JobId, JobKey};
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::time::{Millis, Timestamp};
+use crate::work::cut;
 
 impl Engine {
     pub(crate) fn set_progress(
@@ -27,7 +28,7 @@ impl Engine {
         job.progress = progress.clamp(0.0, 100.0);
         job.last_heartbeat = now;
         if let Some(message) = message {
-            job.rare_mut().progress_message = message;
+            job.rare_mut().progress_message = message.map(|message| cut(message, TEXT_BYTES_MAX));
         }
         if let Some(delivery) = job.delivery.as_deref_mut() {
             delivery.stall_candidate = false;
@@ -309,6 +310,7 @@ impl Engine {
         if logs.len() == LOGS_MAX {
             logs.remove(0);
         }
+        let (level, message) = (cut(level, TEXT_BYTES_MAX), cut(message, TEXT_BYTES_MAX));
         logs.push(LogLine { at: now, level, message });
         self.dirty.job(key);
         Ok(Reply::LogAdded)

@@ -51,8 +51,8 @@ pub struct EngineConfig {
     pub fingerprint: fn(&[u8]) -> u64,
     /// The zone of calendar patterns that name none.
     pub zone: Zone,
-    /// A secret, so that no client can choose ids and keys that collide in our tables. Nothing that is told or stored
-    /// depends on it.
+    /// A secret, so that no client can choose ids and keys that collide in our tables, nor foretell the token of another
+    /// client's delivery. Of what is told or stored only the tokens depend on it.
     pub hash_seed: u128,
 }
 
@@ -127,7 +127,7 @@ impl Engine {
         let keyed = Keyed::new(config.hash_seed);
         Engine {
             config,
-            ids: Ids::new(seed),
+            ids: Ids::new(seed, keyed.clone()),
             jobs: Jobs::new(&keyed),
             queues: Queues::new(&keyed),
             keys: Keys::new(&keyed),
@@ -243,7 +243,7 @@ impl Engine {
             Command::JobHeartbeatBulk { renewals } => self.job_heartbeats(now, &renewals),
             Command::ExtendLock(renewal) => self.extend_lock(now, &renewal)?,
             Command::ExtendLocks { renewals } => self.extend_locks(now, &renewals),
-            Command::RegisterWorker(info) => self.register_worker(now, origin, info),
+            Command::RegisterWorker(info) => self.register_worker(now, origin, info)?,
             Command::WorkerHeartbeat { id, active_jobs, processed, failed } => {
                 self.workers.heartbeat(now, &id, active_jobs, processed, failed)?
             }

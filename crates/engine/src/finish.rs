@@ -7,13 +7,17 @@ use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::job::{AutoRetries, Blob, FailedAttempt, Failure, FailureReason, Job, JobState};
 use crate::keys::OwnerEnd;
-use crate::limits::{BACKOFF_MAX, FAILED_ATTEMPTS_MAX, STACK_TRACE_LIMIT_DEFAULT, TIMED_OUT_TOKENS_MAX};
+use crate::limits::{
+    BACKOFF_MAX, FAILED_ATTEMPTS_MAX, STACK_LINE_BYTES_MAX, STACK_TRACE_LIMIT_DEFAULT, TEXT_BYTES_MAX,
+    TIMED_OUT_TOKENS_MAX,
+};
 use crate::lock::given;
 use crate::names::{JobId, JobKey, LockToken};
 use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::time::Timestamp;
 use crate::timers::Timer;
+use crate::work::cut;
 
 /// What an answer about a delivery means now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -108,10 +112,12 @@ impl Engine {
         let job = self.known_mut(key);
         let limit = job.spec.rare.as_ref().and_then(|rare| rare.stack_trace_limit).unwrap_or(STACK_TRACE_LIMIT_DEFAULT);
         if !fail.stack.is_empty() {
-            job.rare_mut().stacktrace = fail.stack.into_iter().take(limit as usize).collect();
+            let lines = fail.stack.into_iter().take(limit as usize);
+            job.rare_mut().stacktrace = lines.map(|line| cut(line, STACK_LINE_BYTES_MAX)).collect();
         }
         let remove = fail.remove || job.spec.remove_on_fail;
-        self.attempt_failed(key, now, fail.error, FailureReason::ExplicitFail, fail.unrecoverable, remove, effects);
+        let error = fail.error.map(|error| cut(error, TEXT_BYTES_MAX));
+        self.attempt_failed(key, now, error, FailureReason::ExplicitFail, fail.unrecoverable, remove, effects);
         Ok(Reply::Ok)
     }
 

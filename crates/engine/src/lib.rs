@@ -71,6 +71,8 @@ pub use engine::{Engine, EngineConfig};
 pub use rows::Restoring;
 
 #[cfg(test)]
+mod bounds_tests;
+#[cfg(test)]
 mod scenario_tests;
 #[cfg(test)]
 mod testing;

@@ -10,6 +10,12 @@ pub const LOGS_MAX: usize = 100;
 pub const FAILED_ATTEMPTS_MAX: usize = 100;
 /// Stack lines accepted with one FAIL (protocol-core.md 6.9).
 pub const STACK_LINES_MAX: usize = 100;
+/// Bytes of a text about a job that is kept: an error, a log line, a message beside the progress. What is longer is cut, not
+/// refused: a failure must not be refused for its text, nor a job fail for what it logs. A job has some hundred of them at
+/// most, and they are written with it whenever it changes.
+pub const TEXT_BYTES_MAX: usize = 16 * 1024;
+/// Bytes of a line of a stack, likewise.
+pub const STACK_LINE_BYTES_MAX: usize = 4 * 1024;
 /// Stack lines kept when the job does not say (protocol-core.md 4.1).
 pub const STACK_TRACE_LIMIT_DEFAULT: u32 = 10;
 /// Parked requests per connection, so that one client cannot fill the memory with waits.
@@ -54,6 +60,10 @@ pub const WORKER_STALE_AFTER: Millis = Millis(30_000);
 pub const WORKER_OVERLOADED_AFTER: Millis = Millis(30_000);
 /// A worker that was silent this long is no longer listed (protocol-admin.md 9: three times its 30 s).
 pub const WORKER_SILENT_MAX: Millis = Millis(90_000);
+/// Registered workers: as many as one answer lists.
+pub const WORKERS_MAX: usize = 10_000;
+/// Bytes of a worker's names: its own, its machine's, those of its queues.
+pub const WORKER_BYTES_MAX: usize = 16 * 1024;
 /// Timed-out deliveries per job whose late answers are still recognised.
 pub const TIMED_OUT_TOKENS_MAX: usize = 20;
 /// Highest priority of a job without a group; the lowest is its opposite (protocol-core.md 6.1).

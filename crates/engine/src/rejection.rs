@@ -64,6 +64,10 @@ pub enum Rejection {
     CannotCancel,
     /// No such worker.
     WorkerNotFound,
+    /// RegisterWorker beyond the bound.
+    TooManyWorkers(usize),
+    /// A worker's names are longer than this together.
+    WorkerTooLarge(usize),
     /// A list of jobs that is too long for one answer.
     AnswerTooLong,
     /// No such webhook.
@@ -130,6 +134,10 @@ impl fmt::Display for Rejection {
             Rejection::WebhookReach(reach) => write!(out, "Webhook URL cannot point to {reach}"),
             Rejection::TooManyWebhooks(most) => write!(out, "Too many webhooks (max {most})"),
             Rejection::WorkerNotFound => out.write_str("Worker not found"),
+            Rejection::TooManyWorkers(most) => write!(out, "Too many workers (max {most})"),
+            Rejection::WorkerTooLarge(most) => {
+                write!(out, "workerId, name, hostname and queues are too long together (max {most} bytes)")
+            }
             Rejection::TooManyParked(most) => write!(out, "Too many parked requests (max {most} per connection)"),
             Rejection::TooManyGroupLimits(most) => {
                 write!(out, "Too many different group options in use on this queue (max {most})")

@@ -93,3 +93,26 @@ pub struct WorkerInfo {
     /// When it says it started.
     pub started_at: Option<Timestamp>,
 }
+
+/// At most so many bytes of a text, cut between two characters and marked as cut.
+pub(crate) fn cut(mut text: String, bytes_max: usize) -> String {
+    if text.len() > bytes_max {
+        let mark = "…";
+        text.truncate(text.floor_char_boundary(bytes_max - mark.len()));
+        text.push_str(mark);
+        text.shrink_to_fit();
+    }
+    text
+}
+
+#[cfg(test)]
+mod work_tests {
+    use super::cut;
+
+    #[test]
+    fn a_text_is_cut_between_two_characters() {
+        assert_eq!(cut("12345".to_owned(), 5), "12345");
+        assert_eq!(cut("123456".to_owned(), 5), "12…");
+        assert_eq!(cut("1ä3456".to_owned(), 5), "1…");
+    }
+}

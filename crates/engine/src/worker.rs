@@ -3,7 +3,7 @@
 use crate::command::WorkerInfo;
 use crate::effects::Effects;
 use crate::engine::Engine;
-use crate::limits::{WORKER_OVERLOADED_AFTER, WORKER_SILENT_MAX};
+use crate::limits::{WORKER_BYTES_MAX, WORKER_OVERLOADED_AFTER, WORKER_SILENT_MAX, WORKERS_MAX};
 use crate::names::{ConnId, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Reply, WorkerRecord};
@@ -93,8 +93,21 @@ impl Workers {
 
 impl Engine {
     /// Registers, or refreshes a known id: the name and the first moment stay, the newest connection owns it.
-    pub(crate) fn register_worker(&mut self, now: Timestamp, origin: Origin, info: WorkerInfo) -> Reply {
+    pub(crate) fn register_worker(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        info: WorkerInfo,
+    ) -> Result<Reply, Rejection> {
         let id = info.worker_id.filter(|id| !id.is_empty()).unwrap_or_else(|| self.ids.job_id(now).to_string());
+        let texts = [&id, &info.name, &info.hostname].map(String::len);
+        let bytes = texts.iter().sum::<usize>() + info.queues.iter().map(|queue| queue.len()).sum::<usize>();
+        if bytes > WORKER_BYTES_MAX {
+            return Err(Rejection::WorkerTooLarge(WORKER_BYTES_MAX));
+        }
+        if self.workers.by_id.len() >= WORKERS_MAX && !self.workers.by_id.contains_key(&id) {
+            return Err(Rejection::TooManyWorkers(WORKERS_MAX));
+        }
         let conn = match origin {
             Origin::Client { conn, .. } => conn.0,
             Origin::Inspector { .. } | Origin::Internal => 0,
@@ -120,6 +133,6 @@ impl Engine {
         worker.pid = info.pid;
         worker.last_seen = now;
         worker.conn = conn;
-        Reply::Worker(Box::new(worker.clone()))
+        Ok(Reply::Worker(Box::new(worker.clone())))
     }
 }
