@@ -195,8 +195,8 @@ def taken_jobs(port):
     ready()
     while going_on():
         with connect(port) as taker:
-            for _ in range(20):
-                taker.sendall(command("PULLB", queue="taken", count=1_000, timeout=0))
+            for _ in range(200):
+                taker.sendall(command("PULLB", queue="taken", count=100, timeout=0))
                 size = struct.unpack(">I", taker.recv(4, socket.MSG_WAITALL))[0]
                 taker.recv(size, socket.MSG_WAITALL)
 

@@ -27,6 +27,9 @@ WINDOWS, WINDOW_S = 3, 0.5
 TIMES_MAX = 3
 # or to this many milliseconds: two turns of the core with the largest payload in each, or some slices of the scheduler.
 FLOOR_MS = 20
+# What goes on in parts of some hundred jobs: a part takes ten times as long in a debug build as in an optimised one. As one
+# step each of these would take half a second.
+IN_PARTS, PARTS_FLOOR_MS = {"large_batches", "taken_jobs"}, 200
 
 
 class Probe:
@@ -86,7 +89,8 @@ def judge(attack, memory_max):
     # The attack lasts through all windows: the one that other programs disturbed least shows it best.
     (quiet_50, quiet_99), (beside_50, beside_99) = ((middle[WINDOWS // 2] for middle in values) for values in (quiet, beside))
     under_50, under_99 = under[0][0], under[1][0]
-    most = max(TIMES_MAX * quiet_99, TIMES_MAX * beside_99, FLOOR_MS * crowd())
+    floor = PARTS_FLOOR_MS if attack.__name__ in IN_PARTS else FLOOR_MS
+    most = max(TIMES_MAX * quiet_99, TIMES_MAX * beside_99, floor * crowd())
     print(f"     {attack.__name__:<15} p50 {quiet_50:5.2f} {beside_50:5.2f} {under_50:6.2f}   p99 {quiet_99:6.2f} {beside_99:6.2f} {under_99:7.2f} ms "
           f"(at most {most:.0f})   memory +{grown:.0f} MiB", flush=True)
     assert under_99 <= most, f"p99 {quiet[1]}, beside it {beside[1]}, under it {under[1]} ms"
