@@ -3,8 +3,9 @@
 use onceover_broker::conn_table;
 use onceover_broker::inbox::{Ask, Frame, Frames, Message};
 use onceover_broker::outbox::{Line, LineEnd, Out};
-use onceover_engine::command::Command;
+use onceover_engine::command::{Command, Pull};
 use onceover_engine::names::{ConnId, JobId, JobKey};
+use onceover_engine::time::Millis;
 use std::collections::BTreeMap;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -69,5 +70,44 @@ impl Client {
     /// What has arrived, in order.
     pub fn read(&mut self) -> Vec<Out> {
         std::iter::from_fn(|| self.end.batches.try_recv().ok()).flatten().collect()
+    }
+}
+
+/// The jobs in a client's hands that a command is about.
+#[must_use]
+pub fn subjects<'a>(command: &Command, held: &'a [Held]) -> Vec<&'a Held> {
+    let claims: Vec<_> = match command {
+        Command::Ack(ack) => vec![(&ack.id, &ack.token)],
+        Command::AckBulk { acks } => acks.iter().map(|ack| (&ack.id, &ack.token)).collect(),
+        Command::Fail(fail) => vec![(&fail.id, &fail.token)],
+        Command::JobHeartbeat(renewal) | Command::ExtendLock(renewal) => {
+            vec![(&renewal.claim.id, &renewal.claim.token)]
+        }
+        Command::ChangeDelay { claim, .. }
+        | Command::MoveToDelayed { claim, .. }
+        | Command::MoveToWait { claim }
+        | Command::Discard { claim } => vec![(&claim.id, &claim.token)],
+        _ => Vec::new(),
+    };
+    let mut subjects: Vec<&Held> = held.iter().filter(|held| claims.contains(&(&held.id, &held.token))).collect();
+    // A job that was taken twice without a lock is in the same hands twice.
+    subjects.sort_by_key(|held| held.key);
+    subjects.dedup_by_key(|held| held.key);
+    subjects
+}
+
+/// A pull of a worker that takes everything.
+#[must_use]
+pub fn take_all(queue: Arc<str>) -> Pull {
+    let (timeout, lock_ttl) = (Millis(0), Millis(30_000));
+    Pull {
+        queue,
+        count: 1_000,
+        bulk: true,
+        timeout,
+        owner: Some("worker".into()),
+        lock_ttl,
+        detach: false,
+        group: None,
     }
 }

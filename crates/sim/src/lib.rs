@@ -6,6 +6,9 @@
 //! - a reply or an event that left although its turn was not committed,
 //! - a job that runs under two valid leases, a completion that counts twice, a dedup window that moved, a request that is
 //!   never answered ([`ledger`]),
+//! - a limit, a group or a webhook that a restart does not bring back, a firing of a schedule that is lost or made twice
+//!   ([`settings`], [`ticks`]),
+//! - more jobs at once or in a time than a limit allows, a group that is passed over ([`throttles`]),
 //! - an invariant of the engine,
 //! - a job that nobody can get any more, once the traffic has ended ([`world`]).
 //!
@@ -15,7 +18,9 @@ pub mod client;
 pub mod ledger;
 pub mod picture;
 pub mod random;
+pub mod settings;
 pub mod tally;
+pub mod throttles;
 pub mod ticks;
 pub mod traffic;
 mod trees;

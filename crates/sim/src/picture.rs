@@ -4,6 +4,7 @@
 //! waits or failed for good, windows and jobs whose time came are gone, and what follows from the failure of a running
 //! job may have followed. A dead letter whose time came is gone, or waits again, or has used up its retry.
 
+use crate::settings::Settings;
 use onceover_engine::Engine;
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{KeyEntry, Tally};
@@ -20,6 +21,7 @@ pub struct Picture {
     keys: BTreeMap<EntryId, KeyEntry>,
     paused: BTreeSet<Arc<str>>,
     dead_letters: BTreeMap<Arc<str>, DlqConfig>,
+    settings: Settings,
 }
 
 /// What the time that passed may do to dead letters.
@@ -67,9 +69,12 @@ impl Picture {
         // What schedules make is counted by `ticks`: a start may make up for a run.
         let jobs = engine.jobs().filter(|job| job.made_by().is_none());
         let jobs = jobs.map(|job| (job.key, Look::of(engine, &dead_letters, job)));
-        let keys = engine.keys().map(|entry| (entry.entry, entry.clone()));
+        let of_schedule = |owner: JobKey| engine.job_by_key(owner).is_some_and(|job| job.made_by().is_some());
+        let keys = engine.keys().filter(|entry| !of_schedule(entry.owner));
+        let keys = keys.map(|entry| (entry.entry, entry.clone()));
         let paused = queues.iter().filter(|queue| queue.paused).map(|queue| queue.name.clone());
-        Picture { jobs: jobs.collect(), keys: keys.collect(), paused: paused.collect(), dead_letters }
+        let settings = Settings::of(engine);
+        Picture { jobs: jobs.collect(), keys: keys.collect(), paused: paused.collect(), dead_letters, settings }
     }
 
     /// How many jobs.
@@ -78,12 +83,14 @@ impl Picture {
         self.jobs.len()
     }
 
-    /// Compares `engine`, restored at `now` from what was stored when this picture was taken.
+    /// Compares `engine`, restored at `now` from what was stored when this picture was taken. `ran_on` = by a process that
+    /// lived on.
     ///
     /// # Panics
     /// Something is different that a restart must not change.
-    pub fn expect_restored(&self, engine: &Engine, now: Timestamp) {
+    pub fn expect_restored(&self, engine: &Engine, now: Timestamp, ran_on: bool) {
         let after = Picture::of(engine);
+        self.settings.expect_restored(&after.settings, now, ran_on);
         assert_eq!(self.paused, after.paused, "a restart changes no paused queue");
         let stored = self.jobs.values().filter(|old| old.followed && (old.mortal || old.state == JobState::Active));
         let may_follow = stored.count();

@@ -23,6 +23,10 @@ pub struct Tally {
     pub repeats_checked: u64,
     /// Trees of jobs that were made and followed.
     pub trees: u64,
+    /// Firings of schedules that were counted.
+    pub firings: u64,
+    /// Deliveries that were compared with limits of queues and groups.
+    pub throttled: u64,
 }
 
 impl Tally {
@@ -40,6 +44,8 @@ impl Tally {
             completions: self.completions + other.completions,
             repeats_checked: self.repeats_checked + other.repeats_checked,
             trees: self.trees + other.trees,
+            firings: self.firings + other.firings,
+            throttled: self.throttled + other.throttled,
         }
     }
 }

@@ -3,6 +3,8 @@
 use crate::client::Held;
 use crate::ledger::{QUIET, QUIET_KEYS};
 use crate::random::Random;
+use crate::throttles;
+use crate::ticks::{self, TIMED};
 use crate::trees::{self, TREES};
 use onceover_engine::command::{
     Ack, Add, Claim, CleanState, Command, DedupRequest, DlqPatch, Fail, NewJob, Payload, Pull, RareOptions, Renewal,
@@ -10,6 +12,7 @@ use onceover_engine::command::{
 };
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
+use onceover_engine::webhook;
 use std::sync::Arc;
 
 const QUEUES: [&str; 3] = ["a", "b", "c"];
@@ -18,7 +21,7 @@ const QUEUES: [&str; 3] = ["a", "b", "c"];
 #[derive(Debug)]
 pub struct Habits {
     /// Weight of each kind of command, see [`Habits::command`].
-    kinds: [usize; 17],
+    kinds: [usize; 21],
     keys: usize,
     ids: usize,
     with_key: usize,
@@ -37,9 +40,9 @@ pub struct Habits {
 impl Habits {
     /// Habits of a world: about half of the kinds of commands do not occur in it.
     pub fn new(random: &mut Random) -> Habits {
-        let mut kinds = [30, 8, 24, 14, 10, 8, 4, 4, 3, 4, 2, 3, 3, 6, 8, 3, 12];
-        for weight in &mut kinds[4..16] {
-            if random.chance(50) {
+        let mut kinds = [30, 8, 24, 14, 10, 8, 4, 4, 3, 4, 2, 3, 3, 6, 8, 3, 12, 16, 3, 4, 2];
+        for (at, weight) in kinds.iter_mut().enumerate() {
+            if at >= 4 && at != 16 && random.chance(50) {
                 *weight = 0;
             }
         }
@@ -61,11 +64,12 @@ impl Habits {
         }
     }
 
-    /// One command of a client that holds `held`.
-    pub fn command(&self, random: &mut Random, held: &[Held]) -> Command {
+    /// One command of a client that holds `held` and knows of these webhooks.
+    pub fn command(&self, random: &mut Random, held: &[Held], webhooks: &[Arc<str>]) -> Command {
         let some = held.get(random.below(held.len().max(1))).cloned();
         // Nothing but the work itself is done to jobs of these queues.
-        let loud = some.as_ref().filter(|held| *held.queue != *QUIET && *held.queue != *TREES);
+        let is_own = |queue: &str| [QUIET, TREES, TIMED].contains(&queue) || throttles::is_own(queue);
+        let loud = some.as_ref().filter(|held| !is_own(&held.queue));
         let id = self.some_id(random, loud);
         match (random.weighted(&self.kinds), &some) {
             (0, _) | (3..=5, None) => Command::Push { add: self.add(random), replay_of: None },
@@ -90,6 +94,17 @@ impl Habits {
                 let other = self.some_id(random, None);
                 trees::change(random, id, other)
             }
+            (17, _) => {
+                let pull = self.pull(random);
+                throttles::work(random, pull)
+            }
+            (18, _) => {
+                let queue = queue(random);
+                throttles::change(random, queue)
+            }
+            (19, _) if random.chance(50) => Command::Pull(Pull { queue: TIMED.into(), ..self.pull(random) }),
+            (19, _) => ticks::request(random),
+            (20, _) => webhook(random, webhooks),
             _ => self.quiet(random),
         }
     }
@@ -239,6 +254,26 @@ fn renewal(random: &mut Random, held: &Held) -> Command {
         true => Command::ExtendLock(Renewal { claim, duration }),
         false => Command::JobHeartbeat(Renewal { claim, duration }),
     }
+}
+
+/// A webhook is added, removed, switched, or told of its calls.
+fn webhook(random: &mut Random, known: &[Arc<str>]) -> Command {
+    let one = known.get(random.below(known.len().max(1))).cloned();
+    Command::Webhook(match (random.below(5), one) {
+        (0, Some(id)) => webhook::Request::Remove { id },
+        (1, Some(id)) => webhook::Request::SetEnabled { id, enabled: random.chance(50) },
+        (2, Some(id)) => {
+            let (successes, failures) = (random.below(3) as u64, random.below(3) as u64);
+            webhook::Request::Called { id, event: None, successes, failures, error: None }
+        }
+        _ => webhook::Request::Add(webhook::NewWebhook {
+            url: "https://hooks.example/a".into(),
+            reach: webhook::Reach::World,
+            events: vec![random.pick(&webhook::WebhookEvent::ALL)],
+            queue: random.chance(50).then(|| queue(random)),
+            secret: random.chance(50).then(|| webhook::Secret("secret".into())),
+        }),
+    })
 }
 
 /// Retries by hand, and what is set about retries by themselves, age and number.

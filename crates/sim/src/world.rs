@@ -1,10 +1,11 @@
 //! The world: a core with its disk and outbox, the clients around it, the time, and everything that goes wrong.
 
-use crate::client::{Client, Held};
+use crate::client::{Client, subjects, take_all};
 use crate::ledger::{Ledger, QUIET};
 use crate::picture::Picture;
 use crate::random::Random;
 use crate::tally::Tally;
+use crate::throttles::{self, Throttles};
 use crate::ticks::Ticks;
 use crate::traffic::Habits;
 use crate::trees::{Trees, check_blocked};
@@ -13,10 +14,11 @@ use onceover_broker::core::Core;
 use onceover_broker::inbox::Message;
 use onceover_broker::outbox::{Out, Outbox};
 use onceover_engine::EngineConfig;
-use onceover_engine::command::{Ack, Command, Pull, Renewal};
+use onceover_engine::command::{Ack, Command, Renewal};
 use onceover_engine::names::ConnId;
 use onceover_engine::reply::Reply;
 use onceover_engine::time::{Millis, Timestamp};
+use onceover_engine::webhook::Answer;
 use onceover_store::{CommitFailure, SimDisk, SimStore};
 use std::sync::Arc;
 
@@ -54,6 +56,9 @@ pub struct World {
     armed: Option<CommitFailure>,
     ledger: Ledger,
     trees: Trees,
+    throttles: Throttles,
+    /// Ids of webhooks that clients know of.
+    webhooks: Vec<Arc<str>>,
     /// What is stored.
     stored: Picture,
     /// What a power cut leaves; none = a commit was synced and nobody knows what was in it.
@@ -87,6 +92,8 @@ impl World {
             armed: None,
             ledger: Ledger::default(),
             trees: Trees::default(),
+            throttles: Throttles::default(),
+            webhooks: Vec::new(),
             stored: Picture::default(),
             synced: Some(Picture::default()),
             syncs: 0,
@@ -128,7 +135,9 @@ impl World {
         // A resume that is lost with its commit would leave a queue paused.
         self.disk.fail_no_commit();
         self.armed = None;
+        self.throttles.wind_up();
         self.send(0, Ticks::stop(self.engine()));
+        self.send(0, throttles::let_go(self.engine()));
         self.turn();
         let queues = self.engine().queues();
         let resumes = queues.iter().map(|queue| Command::Resume { queue: queue.name.clone() }).collect();
@@ -156,6 +165,8 @@ impl World {
         assert_eq!(left, 0, "nobody can get these jobs: {counts:?}");
         check_blocked(self.engine());
         self.tally.trees = self.trees.made;
+        self.tally.firings = self.ticks.fired;
+        self.tally.throttled = self.throttles.checked;
         self.tally.deliveries = self.ledger.deliveries;
         self.tally.completions = self.ledger.completions;
         self.tally.repeats_checked = self.ledger.repeats_checked;
@@ -197,7 +208,7 @@ impl World {
         // A world that only grows would spend its time on comparing.
         let full = self.stored.jobs_len() > 80;
         let commands: Vec<Command> = (0..commands)
-            .map(|_| self.habits.command(&mut self.random, &self.clients[at].held))
+            .map(|_| self.habits.command(&mut self.random, &self.clients[at].held, &self.webhooks))
             .filter(|command| !full || !command.is_add())
             .collect();
         self.send(at, commands);
@@ -207,6 +218,8 @@ impl World {
         let client = &mut self.clients[at];
         for command in &commands {
             self.trees.asked(command);
+            self.throttles.asked(command);
+            self.ticks.asked(command);
             self.may_return |= matches!(command, Command::RetryCompleted { .. });
             for held in subjects(command, &client.held) {
                 match command {
@@ -234,6 +247,7 @@ impl World {
     fn hang_up(&mut self) {
         let at = self.random.below(self.clients.len());
         let client = self.clients.remove(at);
+        self.throttles.hung_up();
         self.ledger.disconnected(client.conn);
         self.inbox.push(Message::HungUp(client.conn));
         self.inbox.push(Message::Disconnected(client.conn));
@@ -271,6 +285,7 @@ impl World {
             self.engine().check(self.now);
             self.ticks.committed(self.core.as_ref().expect("a core has made this turn").engine(), self.now);
             self.trees.check(self.engine());
+            self.throttles.committed(self.core.as_ref().expect("a core has made this turn").engine(), self.now);
             self.note_stored(Some(Picture::of(self.engine())));
         }
         end.undone
@@ -289,13 +304,16 @@ impl World {
 
     fn after_failed_commit(&mut self) {
         self.tally.failed_commits += 1;
+        self.throttles.restarted();
         let how = self.armed.take().expect("a commit fails only on purpose");
         self.ledger.restarted();
         for client in &mut self.clients {
             assert!(client.closed, "a failed commit closes every connection");
         }
         match how {
-            CommitFailure::Refused | CommitFailure::Torn(_) => self.stored.expect_restored(self.engine(), self.now),
+            CommitFailure::Refused | CommitFailure::Torn(_) => {
+                self.stored.expect_restored(self.engine(), self.now, true)
+            }
             // The file decides, and nobody was told: the next commit shows what it holds.
             CommitFailure::StoredAllTheSame => self.ledger.finished_may_return(),
         }
@@ -323,6 +341,7 @@ impl World {
         self.forget_what_is_open();
         self.core = None;
         self.ticks.crashed();
+        self.throttles.restarted();
         self.disk.fail_no_commit();
         self.ledger.restarted();
         if matches!(how, Crash::PowerCut) {
@@ -341,14 +360,14 @@ impl World {
         let seed = self.random.bits();
         let probe = Core::open(store, EngineConfig::default(), seed, self.now).expect("what was stored can be read");
         if let Some(left) = left {
-            left.expect_restored(probe.engine(), self.now);
+            left.expect_restored(probe.engine(), self.now, false);
         }
         // What a start changes is stored once it has opened; a second one changes nothing more.
         let once = Picture::of(probe.engine());
         self.note_stored(Some(once.clone()));
         drop(probe);
         self.start();
-        once.expect_restored(self.engine(), self.now);
+        once.expect_restored(self.engine(), self.now, false);
     }
 
     /// Answers that will never be read.
@@ -449,6 +468,7 @@ impl World {
                 }
             }
             (Command::Flow(_), Reply::Flow(_)) => self.trees.answered(command),
+            (Command::Webhook(_), Reply::Webhook(Answer::Added(webhook))) => self.webhooks.push(webhook.id.clone()),
             (Command::Ack(_) | Command::AckBulk { .. }, Reply::Ok) => {
                 for held in subjects(command, &client.held) {
                     if self.may_return {
@@ -459,42 +479,5 @@ impl World {
             }
             _ => {}
         }
-    }
-}
-
-/// The jobs in a client's hands that a command is about.
-fn subjects<'a>(command: &Command, held: &'a [Held]) -> Vec<&'a Held> {
-    let claims: Vec<_> = match command {
-        Command::Ack(ack) => vec![(&ack.id, &ack.token)],
-        Command::AckBulk { acks } => acks.iter().map(|ack| (&ack.id, &ack.token)).collect(),
-        Command::Fail(fail) => vec![(&fail.id, &fail.token)],
-        Command::JobHeartbeat(renewal) | Command::ExtendLock(renewal) => {
-            vec![(&renewal.claim.id, &renewal.claim.token)]
-        }
-        Command::ChangeDelay { claim, .. }
-        | Command::MoveToDelayed { claim, .. }
-        | Command::MoveToWait { claim }
-        | Command::Discard { claim } => vec![(&claim.id, &claim.token)],
-        _ => Vec::new(),
-    };
-    let mut subjects: Vec<&Held> = held.iter().filter(|held| claims.contains(&(&held.id, &held.token))).collect();
-    // A job that was taken twice without a lock is in the same hands twice.
-    subjects.sort_by_key(|held| held.key);
-    subjects.dedup_by_key(|held| held.key);
-    subjects
-}
-
-/// A pull of a worker that takes everything.
-fn take_all(queue: Arc<str>) -> Pull {
-    let (timeout, lock_ttl) = (Millis(0), Millis(30_000));
-    Pull {
-        queue,
-        count: 1_000,
-        bulk: true,
-        timeout,
-        owner: Some("worker".into()),
-        lock_ttl,
-        detach: false,
-        group: None,
     }
 }
