@@ -2,53 +2,18 @@
 
 use super::{About, Affinity, Answer, GroupLimits, GroupWants, Request};
 use crate::command::{Ack, Add, Command, Group, NewJob, Pull, RareOptions};
-use crate::effects::{Effects, Output};
+use crate::effects::Effects;
 use crate::engine::{Engine, EngineConfig};
 use crate::limit::Rate;
 use crate::limits::{GROUP_LIMITS_IDLE, GROUP_LIMITS_MAX, PARKED_WISHES_MAX};
-use crate::names::{ConnId, JobId, Origin};
+use crate::names::JobId;
 use crate::rejection::Rejection;
 use crate::reply::Reply;
-use crate::testing::{new_job, project};
+use crate::testing::{START, Stage, new_job, project};
 use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
 
-const START: Timestamp = Timestamp(1_700_000_000_000);
-
-struct Stage {
-    engine: Engine,
-    now: Timestamp,
-    asked: u64,
-    checked: bool,
-}
-
 impl Stage {
-    fn new() -> Stage {
-        Stage { engine: Engine::new(EngineConfig::default(), 1), now: START, asked: 0, checked: true }
-    }
-
-    fn step(&mut self, command: Option<Command>) -> Vec<(u64, Reply)> {
-        let mut effects = Effects::default();
-        self.engine.tick(self.now, &mut effects);
-        if let Some(command) = command {
-            self.asked += 1;
-            let origin = Origin::Client { conn: ConnId(self.asked / 500), request: self.asked };
-            self.engine.handle(self.now, origin, command, &mut effects);
-        }
-        if self.checked {
-            self.engine.check(self.now);
-        }
-        let replies = effects.outputs.into_iter().filter_map(|output| match output {
-            Output::Reply { to: Origin::Client { request, .. }, reply } => Some((request, reply)),
-            Output::Reply { .. } | Output::Event(_) => None,
-        });
-        replies.collect()
-    }
-
-    fn ask(&mut self, command: Command) -> Reply {
-        self.step(Some(command)).pop().expect("an answer").1
-    }
-
     fn about(&mut self, group: &str, about: About) -> Answer {
         let request = Request::Of { queue: "q".into(), group: group.into(), about };
         match self.ask(Command::Group(request)) {
@@ -58,7 +23,7 @@ impl Stage {
     }
 
     /// Jobs called by their ids; the group is an id's first letter, `-` for none.
-    fn add(&mut self, ids: &[&str]) {
+    fn add_named(&mut self, ids: &[&str]) {
         for id in ids {
             let group = Group { id: id[..1].into(), max_size: None };
             let rare =
@@ -69,7 +34,7 @@ impl Stage {
     }
 
     /// The ids of what is given at once.
-    fn take(&mut self, count: u32, wants: GroupWants) -> String {
+    fn take_ids(&mut self, count: u32, wants: GroupWants) -> String {
         ids_of(&self.ask(pull(count, 0, wants)))
     }
 
@@ -81,21 +46,17 @@ impl Stage {
         assert!(self.step(Some(pull(1, 50_000, wants))).is_empty(), "it is parked");
         self.asked
     }
-
-    /// When the parked pull is answered, and with what.
-    fn answered_at(&mut self, request: u64) -> (Timestamp, String) {
-        loop {
-            self.now = self.engine.next_deadline().expect("a deadline");
-            if let Some((_, reply)) = self.step(None).iter().find(|(to, _)| *to == request) {
-                return (self.now, ids_of(reply));
-            }
-        }
-    }
 }
 
 fn ids_of(reply: &Reply) -> String {
     let Reply::PulledBulk { jobs, .. } = reply else { panic!("no jobs: {reply:?}") };
     jobs.iter().map(|job| job.record.job.id.to_string()).collect::<Vec<_>>().join(" ")
+}
+
+/// When the parked pull is answered, and with what.
+fn answered_at(stage: &mut Stage, request: u64) -> (Timestamp, String) {
+    let (at, reply) = stage.answer_to(request);
+    (at, ids_of(&reply))
 }
 
 fn pull(count: u32, timeout: i64, wants: GroupWants) -> Command {
@@ -129,18 +90,18 @@ fn only(affinity: Affinity) -> GroupWants {
 #[test]
 fn groups_take_turns_behind_jobs_without_a_group() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "a2", "a3", "b1", "b2", "-1"]);
-    assert_eq!(stage.take(9, any()), "-1 a1 b1 a2 b2 a3");
+    stage.add_named(&["a1", "a2", "a3", "b1", "b2", "-1"]);
+    assert_eq!(stage.take_ids(9, any()), "-1 a1 b1 a2 b2 a3");
 }
 
 #[test]
 fn a_paused_group_holds_nobody_else_up_and_keeps_its_jobs() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "b1", "a2", "b2"]);
+    stage.add_named(&["a1", "b1", "a2", "b2"]);
     assert_eq!(stage.about("a", About::Pause), Answer::Changed(true));
     assert_eq!(stage.about("a", About::Pause), Answer::Changed(false));
     assert_eq!(stage.about("a", About::IsPaused), Answer::Paused(true));
-    assert_eq!(stage.take(9, any()), "b1 b2");
+    assert_eq!(stage.take_ids(9, any()), "b1 b2");
     assert_eq!(stage.about("a", About::JobsCount), Answer::Count(2));
     let waits = stage.park(at_once(5));
     let request = Request::Of { queue: "q".into(), group: "a".into(), about: About::Resume };
@@ -153,10 +114,10 @@ fn a_paused_group_holds_nobody_else_up_and_keeps_its_jobs() {
 #[test]
 fn a_worker_with_a_concurrency_per_group_takes_no_more_of_each() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "a2", "a3", "b1", "b2", "-1"]);
-    assert_eq!(stage.take(9, at_once(1)), "-1 a1 b1");
-    assert_eq!(stage.take(9, at_once(2)), "a2 b2", "each worker by its own limit");
-    assert_eq!(stage.take(9, at_once(1)), "");
+    stage.add_named(&["a1", "a2", "a3", "b1", "b2", "-1"]);
+    assert_eq!(stage.take_ids(9, at_once(1)), "-1 a1 b1");
+    assert_eq!(stage.take_ids(9, at_once(2)), "a2 b2", "each worker by its own limit");
+    assert_eq!(stage.take_ids(9, at_once(1)), "");
     let waits = stage.park(at_once(2));
     let replies = stage.ack("a1");
     let served = replies.iter().find(|(to, _)| *to == waits).expect("the slot is free");
@@ -166,27 +127,27 @@ fn a_worker_with_a_concurrency_per_group_takes_no_more_of_each() {
 #[test]
 fn a_stored_concurrency_counts_only_for_workers_that_have_one() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "a2", "a3", "b1", "b2"]);
+    stage.add_named(&["a1", "a2", "a3", "b1", "b2"]);
     assert_eq!(stage.about("a", About::Concurrency), Answer::Concurrency(None));
     assert_eq!(stage.about("a", About::SetConcurrency(2)), Answer::Done);
     assert_eq!(stage.about("a", About::Concurrency), Answer::Concurrency(Some(2)));
-    assert_eq!(stage.take(9, at_once(1)), "a1 b1 a2");
+    assert_eq!(stage.take_ids(9, at_once(1)), "a1 b1 a2");
     assert_eq!(stage.about("a", About::RemoveConcurrency), Answer::Removed(true));
     assert_eq!(stage.about("a", About::RemoveConcurrency), Answer::Removed(false));
-    assert_eq!(stage.take(9, any()), "b2 a3");
+    assert_eq!(stage.take_ids(9, any()), "b2 a3");
 }
 
 #[test]
 fn a_rate_per_group_is_a_window_that_begins_with_the_first_start() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "a2", "a3", "b1"]);
+    stage.add_named(&["a1", "a2", "a3", "b1"]);
     stage.now = stage.now.plus(Millis(300));
-    assert_eq!(stage.take(9, per(2, 1_000)), "a1 b1 a2");
+    assert_eq!(stage.take_ids(9, per(2, 1_000)), "a1 b1 a2");
     assert_eq!(stage.about("a", About::RateTtl(None)), Answer::Ttl(Some(Millis(1_000))));
     assert_eq!(stage.about("a", About::RateTtl(Some(3))), Answer::Ttl(Some(Millis(0))));
     assert_eq!(stage.about("c", About::RateTtl(None)), Answer::Ttl(None));
     let waits = stage.park(per(2, 1_000));
-    assert_eq!(stage.answered_at(waits), (START.plus(Millis(1_300)), "a3".to_owned()));
+    assert_eq!(answered_at(&mut stage, waits), (START.plus(Millis(1_300)), "a3".to_owned()));
 }
 
 #[test]
@@ -194,47 +155,47 @@ fn a_stored_rate_counts_instead_of_the_workers_own() {
     let mut stage = Stage::new();
     assert_eq!(stage.about("a", About::SetRate(rate(1, 5_000))), Answer::Done);
     assert_eq!(stage.about("a", About::Rate), Answer::Rate(Some(rate(1, 5_000))));
-    stage.add(&["a1", "a2", "b1", "b2"]);
-    assert_eq!(stage.take(9, per(2, 1_000)), "a1 b1 b2");
+    stage.add_named(&["a1", "a2", "b1", "b2"]);
+    assert_eq!(stage.take_ids(9, per(2, 1_000)), "a1 b1 b2");
     assert_eq!(stage.about("a", About::RemoveRate), Answer::Removed(true));
-    assert_eq!(stage.take(9, per(2, 1_000)), "a2", "the worker's own rate has had one start less");
+    assert_eq!(stage.take_ids(9, per(2, 1_000)), "a2", "the worker's own rate has had one start less");
 }
 
 #[test]
 fn workers_with_two_rates_do_not_end_each_others_windows() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "a2", "a3", "a4", "a5", "a6"]);
-    assert_eq!(stage.take(1, per(2, 60_000)), "a1");
-    assert_eq!(stage.take(9, per(3, 1_000)), "a2 a3 a4");
-    assert_eq!(stage.take(9, per(2, 60_000)), "", "starts under the other rate count too");
+    stage.add_named(&["a1", "a2", "a3", "a4", "a5", "a6"]);
+    assert_eq!(stage.take_ids(1, per(2, 60_000)), "a1");
+    assert_eq!(stage.take_ids(9, per(3, 1_000)), "a2 a3 a4");
+    assert_eq!(stage.take_ids(9, per(2, 60_000)), "", "starts under the other rate count too");
     stage.now = stage.now.plus(Millis(1_000));
-    assert_eq!(stage.take(1, per(2, 60_000)), "");
-    assert_eq!(stage.take(9, per(3, 1_000)), "a5 a6");
+    assert_eq!(stage.take_ids(1, per(2, 60_000)), "");
+    assert_eq!(stage.take_ids(9, per(3, 1_000)), "a5 a6");
 }
 
 #[test]
 fn a_held_group_goes_on_at_its_moment() {
     let mut stage = Stage::new();
-    stage.add(&["a1"]);
+    stage.add_named(&["a1"]);
     assert_eq!(stage.about("a", About::Hold(Millis(700))), Answer::Done);
     assert_eq!(
-        (stage.take(9, any()), stage.take(9, only(Affinity::Group("a".into())))),
+        (stage.take_ids(9, any()), stage.take_ids(9, only(Affinity::Group("a".into())))),
         (String::new(), String::new())
     );
     assert_eq!(stage.about("a", About::RateTtl(None)), Answer::Ttl(Some(Millis(700))));
     let waits = stage.park(any());
-    assert_eq!(stage.answered_at(waits), (START.plus(Millis(700)), "a1".to_owned()));
+    assert_eq!(answered_at(&mut stage, waits), (START.plus(Millis(700)), "a1".to_owned()));
 }
 
 #[test]
 fn a_pull_may_mean_one_group_or_none() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "b1", "b2", "-1"]);
-    assert_eq!(stage.take(9, only(Affinity::Group("b".into()))), "b1 b2");
-    assert_eq!(stage.take(9, only(Affinity::Ungrouped)), "-1");
+    stage.add_named(&["a1", "b1", "b2", "-1"]);
+    assert_eq!(stage.take_ids(9, only(Affinity::Group("b".into()))), "b1 b2");
+    assert_eq!(stage.take_ids(9, only(Affinity::Ungrouped)), "-1");
     let (ungrouped, other) = (stage.park(only(Affinity::Ungrouped)), stage.park(only(Affinity::Group("c".into()))));
-    assert_eq!(stage.take(9, any()), "a1");
-    stage.add(&["c1", "-2"]);
+    assert_eq!(stage.take_ids(9, any()), "a1");
+    stage.add_named(&["c1", "-2"]);
     assert_eq!(stage.engine.job(&JobId::parse("c1")).and_then(|job| Some(job.delivery.as_ref()?.number)), Some(5));
     assert_eq!(stage.engine.job(&JobId::parse("-2")).and_then(|job| Some(job.delivery.as_ref()?.number)), Some(6));
     assert!(ungrouped < other);
@@ -243,21 +204,21 @@ fn a_pull_may_mean_one_group_or_none() {
 #[test]
 fn who_waits_for_a_blocked_group_does_not_stand_in_the_way_of_others() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "a2"]);
-    assert_eq!(stage.take(9, at_once(1)), "a1");
+    stage.add_named(&["a1", "a2"]);
+    assert_eq!(stage.take_ids(9, at_once(1)), "a1");
     let first = stage.park(at_once(1));
     stage.asked += 1;
     let replies = stage.step(Some(pull(1, 50_000, any())));
     assert_eq!(replies.iter().map(|(_, reply)| ids_of(reply)).collect::<Vec<_>>(), ["a2"]);
     stage.ack("a1");
-    stage.add(&["a3"]);
+    stage.add_named(&["a3"]);
     assert!(stage.ack("a2").iter().any(|(to, reply)| *to == first && ids_of(reply) == "a3"));
 }
 
 #[test]
 fn what_is_set_for_groups_survives_a_restart_and_obliterate_forgets_it() {
     let mut stage = Stage::new();
-    stage.add(&["a1", "b1", "c1"]);
+    stage.add_named(&["a1", "b1", "c1"]);
     stage.about("a", About::Pause);
     stage.about("b", About::SetConcurrency(1));
     stage.about("b", About::SetRate(rate(1, 1_000)));
@@ -266,7 +227,7 @@ fn what_is_set_for_groups_survives_a_restart_and_obliterate_forgets_it() {
     stage.now = stage.now.plus(Millis(1_000));
     stage.engine =
         Engine::restore(EngineConfig::default(), 2, rows, stage.now, &mut Effects::default()).expect("good rows");
-    assert_eq!(stage.take(9, any()), "b1");
+    assert_eq!(stage.take_ids(9, any()), "b1");
     assert_eq!(stage.about("a", About::IsPaused), Answer::Paused(true));
     assert_eq!(stage.about("b", About::Concurrency), Answer::Concurrency(Some(1)));
     assert_eq!(stage.about("b", About::Rate), Answer::Rate(Some(rate(1, 1_000))));
@@ -277,8 +238,8 @@ fn what_is_set_for_groups_survives_a_restart_and_obliterate_forgets_it() {
     ));
     stage.ask(Command::Obliterate { queue: "q".into() });
     assert_eq!(stage.about("a", About::IsPaused), Answer::Paused(false));
-    stage.add(&["a1", "c1"]);
-    assert_eq!(stage.take(9, any()), "a1 c1");
+    stage.add_named(&["a1", "c1"]);
+    assert_eq!(stage.take_ids(9, any()), "a1 c1");
 }
 
 #[test]
@@ -293,7 +254,7 @@ fn questions_about_a_group_make_none() {
 #[test]
 fn kinds_of_limits_are_bounded_and_forgotten_when_nobody_has_them() {
     let mut stage = Stage::new();
-    stage.add(&["a1"]);
+    stage.add_named(&["a1"]);
     let most = GROUP_LIMITS_MAX as u64;
     (1..=most).for_each(|limit| drop(stage.ask(pull(0, 0, at_once(limit)))));
     let one_more = pull(0, 0, at_once(most + 1));

@@ -5,11 +5,12 @@ use crate::engine::Engine;
 use crate::flow_wait::Ending;
 use crate::groups::Group;
 use crate::job::{Job, JobState};
-use crate::limit::Gate;
+use crate::limit::{Gate, Rate};
+use crate::limits::SCHEDULES_MAX;
 use crate::list::PAGE_ORDER;
 use crate::names::{JobId, JobKey};
 use crate::queue::Queue;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, overlap_key};
 use crate::time::Timestamp;
 use crate::timers::Timer;
 use crate::webhook::WEBHOOKS_MAX;
@@ -37,6 +38,7 @@ impl Engine {
                 job.failure().is_some(),
                 "dead letters, and only they, have a reason"
             );
+            self.check_dead_letter(job);
             if let Some(conn) = job.delivery.as_ref().and_then(|delivery| delivery.conn) {
                 let is_listed = self.taken.get(&conn).is_some_and(|taken| taken.contains(&job.key));
                 assert!(is_listed, "a delivery stands in its connection's list");
@@ -53,6 +55,17 @@ impl Engine {
         let taken: usize = self.taken.values().map(BTreeSet::len).sum();
         let held = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.conn).count();
         assert_eq!(taken, held, "a connection's list names deliveries only");
+    }
+
+    fn check_dead_letter(&self, job: &Job) {
+        if let Some(failure) = job.failure() {
+            let stamps = [failure.next_retry_at, failure.expires_at];
+            let is_later = stamps.into_iter().flatten().all(|at| at >= failure.entered_at);
+            assert!(is_later, "a dead letter is retried or forgotten after it came: {}", job.id);
+        }
+        let leaves = job.rare().is_some_and(|rare| rare.remove_when_linked);
+        let is_kept = !job.is_live() && job.is_parent_pending();
+        assert!(!leaves || is_kept, "only what has ended is kept until its parent is named: {}", job.id);
     }
 
     /// Who waits for whom.
@@ -104,6 +117,10 @@ impl Engine {
             let job = self.jobs.get(*key).expect("a family belongs to a job");
             assert!(job.state != JobState::Completed, "a completed job needs nothing of its children: {}", job.id);
             assert!(family.open > 0 || !family.ends.is_empty(), "a family says something: {}", job.id);
+            for id in family.ends.keys() {
+                let is_related = job.children_ids().contains(id) || job.depends_on().contains(id);
+                assert!(is_related, "a job knows of the ends of its children and dependencies only: {}, {id}", job.id);
+            }
             for end in family.ends.values() {
                 if let Ending::Value(child) = end.ending {
                     holders.entry(child).or_default().insert(*key);
@@ -189,8 +206,15 @@ impl Engine {
     fn check_schedules(&self) {
         let names = self.schedules.iter().map(|schedule| &schedule.rule.name).collect::<BTreeSet<_>>();
         assert_eq!(names.len(), self.schedules.len(), "every schedule is found by its name");
+        assert!(names.len() <= SCHEDULES_MAX, "there are only so many schedules");
         for Schedule { rule, .. } in self.schedules.iter() {
             let rare = rule.spec.rare.as_ref();
+            let drops = rare.is_some_and(|rare| rare.drop_if_lost);
+            let own_key = rule.dedup_key.as_deref() == Some(&*overlap_key(&rule.name));
+            assert!(!drops || own_key, "only jobs with their schedule's own key are dropped: {}", rule.name);
+            assert!(rule.limit != Some(0), "a limit is none or above 0: {}", rule.name);
+            let depends = rare.is_some_and(|rare| !rare.depends_on.is_empty() || rare.parent_id.is_some());
+            assert!(!depends, "a schedule's jobs refer to no others: {}", rule.name);
             assert_eq!(rare.and_then(|rare| rare.schedule.as_ref()), Some(&rule.name), "a schedule's jobs name it");
         }
     }
@@ -220,7 +244,8 @@ impl Engine {
                 Gate::Until(at) => Some(at).filter(|_| is_wanted),
             };
             assert_eq!(queue.meter.refill_at, refill_at, "who waits for a token is looked at when it is there");
-            self.check_groups(queue);
+            self.check_groups(queue, now);
+            assert!(queue.meter.is_of(&queue.settings.limits), "each rate has its bucket: {}", queue.name);
             let most = queue.settings.dlq.max_entries.map_or(self.config.failed_max, |most| most as usize);
             assert!(queue.failed.len() <= most, "no more dead letters than are kept: {}", queue.name);
         }
@@ -229,7 +254,7 @@ impl Engine {
     }
 
     /// The counters of groups equal a recount, and whoever may be served stands in line.
-    fn check_groups(&self, queue: &Queue) {
+    fn check_groups(&self, queue: &Queue, now: Timestamp) {
         let mut counted: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
         for job in queue.all_jobs().map(|key| self.known(key)) {
             let Some(group) = job.group() else { continue };
@@ -244,6 +269,17 @@ impl Engine {
         assert_eq!(queue.groups.queued(), counted.values().map(|(queued, _)| queued).sum::<u64>());
         let is_default = |(_, group): (_, &Group)| *group == Group::default();
         assert!(!queue.groups.iter().any(is_default), "a group with nothing special is forgotten");
+        for (name, Group { settings, windows, .. }) in queue.groups.iter() {
+            let is_held = settings.held_until.is_none_or(|end| end > now);
+            assert!(is_held, "after a tick no hold of a group is past its end: {name}");
+            let is_open = windows.iter().all(|window| window.ends_at > now && window.taken > 0);
+            assert!(is_open, "a window of a group is open and has begun with a start: {name}");
+            let rates: BTreeSet<Rate> = windows.iter().map(|window| window.rate).collect();
+            assert_eq!(rates.len(), windows.len(), "a group has one window of each rate: {name}");
+            assert!(settings.concurrency != Some(0), "a group is paused, not limited to nothing: {name}");
+        }
+        let places: BTreeSet<u64> = queue.ready.line().map(|(turn, _)| turn).collect();
+        assert_eq!(places.len(), queue.ready.line().count(), "each group has a place of its own in the line");
         for (limits, free) in queue.ready.turns().views() {
             let line = queue.ready.line().filter(|(_, name)| queue.groups.is_free(name, limits));
             let line: BTreeMap<u64, &str> = line.map(|(turn, name)| (turn, &**name)).collect();

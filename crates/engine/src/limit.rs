@@ -118,6 +118,12 @@ impl Meter {
         self.temporary.iter_mut().chain(&mut self.permanent).for_each(|bucket| bucket.take(now));
     }
 
+    /// For invariants: each rate that is set has a bucket, and there is no other.
+    pub(crate) fn is_of(&self, settings: &Limits) -> bool {
+        let rates = [self.permanent, self.temporary].map(|bucket| bucket.map(|bucket| bucket.rate()));
+        rates == [settings.rate, settings.temporary.map(|(rate, _)| rate)]
+    }
+
     /// As stored; `taken` is how many jobs were started in the last `duration` of the permanent rate.
     pub(crate) fn of(settings: &Limits, now: Timestamp, taken: u64) -> Meter {
         let bucket = |rate: Rate| Bucket::new(rate, now, taken);

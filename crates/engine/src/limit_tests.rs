@@ -3,50 +3,15 @@
 use super::{Limits, Rate, Request, Standing};
 use crate::change::QueueSettings;
 use crate::command::{Ack, Add, Command, NewJob, Pull};
-use crate::effects::{Effects, Output};
+use crate::effects::Effects;
 use crate::engine::{Engine, EngineConfig};
 use crate::names::{ConnId, Origin};
 use crate::reply::Reply;
-use crate::testing::{new_job, project};
+use crate::testing::{START, Stage, new_job, project};
 use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
 
-const START: Timestamp = Timestamp(1_700_000_000_000);
-
-/// An engine and its moment.
-struct Stage {
-    engine: Engine,
-    now: Timestamp,
-    asked: u64,
-}
-
 impl Stage {
-    fn new() -> Stage {
-        Stage { engine: Engine::new(EngineConfig::default(), 1), now: START, asked: 0 }
-    }
-
-    /// The answers that come by asking this, those to parked pulls included: the number of what was asked, and the answer.
-    fn step(&mut self, command: Option<Command>) -> Vec<(u64, Reply)> {
-        let mut effects = Effects::default();
-        self.engine.tick(self.now, &mut effects);
-        if let Some(command) = command {
-            self.asked += 1;
-            let origin = Origin::Client { conn: ConnId(1), request: self.asked };
-            self.engine.handle(self.now, origin, command, &mut effects);
-        }
-        self.engine.check(self.now);
-        let replies = effects.outputs.into_iter().filter_map(|output| match output {
-            Output::Reply { to: Origin::Client { request, .. }, reply } => Some((request, reply)),
-            Output::Reply { .. } | Output::Event(_) => None,
-        });
-        replies.collect()
-    }
-
-    fn ask(&mut self, command: Command) -> Reply {
-        let (_, reply) = self.step(Some(command)).pop().expect("an answer");
-        reply
-    }
-
     fn limit(&mut self, request: Request) {
         assert!(matches!(self.ask(Command::Limit(request)), Reply::Ok));
     }
@@ -88,14 +53,9 @@ impl Stage {
         assert!(matches!(self.step(Some(Command::Ack(ack))).last(), Some((_, Reply::Ok))));
     }
 
-    /// When the parked pull is answered, looking only when the engine says that something is due.
+    /// When the parked pull is answered.
     fn answered_at(&mut self, request: u64) -> Timestamp {
-        loop {
-            self.now = self.engine.next_deadline().expect("a deadline");
-            if self.step(None).iter().any(|(to, _)| *to == request) {
-                return self.now;
-            }
-        }
+        self.answer_to(request).0
     }
 
     fn restart(&mut self, down: i64) {
