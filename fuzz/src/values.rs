@@ -9,36 +9,87 @@ const FIELDS: &[(&str, &[&str])] = &[
     ("ACK", &["id", "token", "result", "removeOnComplete"]),
     ("ACKB", &["ids", "tokens", "results", "removeOnCompletes"]),
     ("AddLog", &["id", "message", "level"]),
+    ("AddWebhook", &["url", "events", "queue", "secret"]),
     ("ChangeDelay", &["id", "delay", "token"]),
     ("ChangePriority", &["id", "priority", "lifo"]),
     ("Clean", &["queue", "grace", "state", "limit"]),
     ("ClearLogs", &["id", "keepLogs"]),
     ("Discard", &["id", "token"]),
+    (
+        "Cron",
+        &[
+            "cron",
+            "queue",
+            "timing",
+            "jobName",
+            "data",
+            "maxLimit",
+            "uniqueKey",
+            "preventOverlap",
+            "immediately",
+            "skipMissedOnRestart",
+            "skipIfNoWorker",
+            "timezone",
+            "jobOptions",
+        ],
+    ),
+    ("CronDelete", &["cron"]),
+    ("CronGet", &["cron"]),
     ("Dlq", &["queue", "count", "filter"]),
     ("ExtendLock", &["id", "token", "duration"]),
     ("ExtendLocks", &["ids", "tokens", "durations"]),
     ("FAIL", &["id", "token", "error", "unrecoverable", "stack", "removeOnFail"]),
+    ("GetGroupActiveCount", GROUP),
+    ("GetGroupConcurrency", GROUP),
+    ("GetGroupJobsCount", GROUP),
+    ("GetGroupRateLimit", GROUP),
+    ("GetGroupRateLimitTtl", &["queue", "groupId", "maxJobs"]),
     ("GetJobs", &["queue", "state", "offset", "limit", "asc"]),
     ("GetLogs", &["id", "start", "end"]),
-    ("Heartbeat", &["id", "activeJobs", "processed", "failed"]),
+    ("GetJobByCustomId", &["customId"]),
+    ("GetProgress", &["id"]),
+    ("Heartbeat", &["beat", "activeJobs", "processed", "failed"]),
+    ("GetQueueLimits", &["queue", "maxJobs"]),
+    ("IsGroupPaused", GROUP),
     ("JobHeartbeat", &["id", "token", "duration"]),
     ("JobHeartbeatB", &["ids", "tokens"]),
     ("MoveToDelayed", &["id", "delay", "token"]),
     ("MoveToWait", &["id", "token"]),
     ("MoveToWaitingChildren", &["id", "token"]),
-    ("PULL", &["queue", "timeout", "owner", "lockTtl", "detach"]),
-    ("PULLB", &["queue", "timeout", "owner", "lockTtl", "count"]),
+    ("PULL", &["queue", "timeout", "owner", "lockTtl", "detach", "group"]),
+    ("PULLB", &["queue", "count", "owner", "lockTtl", "timeout", "group"]),
     ("PUSHB", &["queue", "jobs"]),
+    ("PUSHF", &["flow"]),
+    ("PauseGroup", GROUP),
     ("Progress", &["id", "progress", "message"]),
+    ("Promote", &["id"]),
     ("PromoteJobs", &["queue", "count"]),
-    ("RegisterWorker", &["name", "queues", "concurrency", "workerId", "hostname", "pid", "startedAt"]),
+    ("RateLimit", &["queue", "limit", "duration", "ttl"]),
+    ("RateLimitGroup", &["queue", "groupId", "duration"]),
+    ("RegisterWorker", &["worker", "name", "queues", "concurrency", "hostname", "pid", "startedAt"]),
+    ("RemoveChildDependency", &["id"]),
+    ("RemoveGroupConcurrency", GROUP),
+    ("RemoveGroupRateLimit", GROUP),
+    ("RemoveUnprocessedChildren", &["id"]),
+    ("RemoveWebhook", &["webhookId"]),
+    ("ResumeGroup", GROUP),
     ("RetryCompleted", &["queue", "id", "count", "timestamp"]),
     ("RetryDlq", &["queue", "jobId", "count", "filter"]),
-    ("SetDlqConfig", &["queue", "config"]),
+    ("SetConcurrency", &["queue", "limit"]),
+    ("SetDlqConfig", &["queue", "dead"]),
+    ("SetGroupConcurrency", &["queue", "groupId", "concurrency"]),
+    ("SetGroupRateLimit", &["queue", "groupId", "max", "duration"]),
     ("SetStallConfig", &["queue", "config"]),
+    ("SetWebhookEnabled", &["webhook", "enabled"]),
+    ("TrimEvents", &["queue", "maxLength"]),
+    ("UnregisterWorker", &["worker"]),
     ("Update", &["id", "data"]),
+    ("UpdateParent", &["childId", "parentId"]),
     ("WaitJob", &["id", "timeout"]),
 ];
+
+/// What every command about one group needs.
+const GROUP: &[&str] = &["queue", "groupId"];
 
 /// What an add may carry; in front what decides most.
 const ADD: &[&str] = &[
@@ -153,11 +204,25 @@ pub fn fields_of(command: &str) -> &'static [&'static str] {
     FIELDS.iter().find(|(name, _)| *name == command).map_or(OTHERS, |(_, fields)| fields)
 }
 
+/// The name on the wire of a field that has another here, because its values differ from one command to the next.
+pub fn wire_name(name: &'static str, source: &mut Source<'_>) -> &'static str {
+    match name {
+        "flow" => "jobs",
+        "dead" => "config",
+        "webhook" | "beat" => "id",
+        "worker" => "workerId",
+        "cron" => "name",
+        "timing" => source.pick(&["repeatEvery", "schedule"]),
+        other => other,
+    }
+}
+
 /// What exists, so that requests can name it.
 #[derive(Default)]
 pub struct Known {
     pub ids: Vec<String>,
     pub tokens: Vec<String>,
+    pub webhooks: Vec<String>,
 }
 
 impl Known {
@@ -180,7 +245,19 @@ pub fn field(out: &mut BytesMut, name: &str, known: &Known, source: &mut Source<
         return anything(out, source, 3);
     }
     match name {
-        "id" | "parentId" => write::str(out, known.id(source)),
+        "id" | "parentId" | "childId" => write::str(out, known.id(source)),
+        "webhookId" | "webhook" => write::str(out, Known::one(&known.webhooks, source)),
+        "worker" | "beat" => write::str(out, source.pick(&["w", "v"])),
+        "cron" => write::str(out, source.pick(&["s", "t"])),
+        "flow" => flow(out, known, source),
+        "schedule" => write::str(out, source.pick(&["*/5 * * * * *", "@hourly", "0 9 * * mon", "61 * * * *"])),
+        "timezone" => write::str(out, source.pick(&["UTC", "Europe/Berlin", "Nowhere"])),
+        "url" => write::str(out, source.pick(&["https://hooks.example/a", "http://localhost:1/", "ftp://x"])),
+        "events" => list(out, source, |out, source| write::str(out, source.pick(&["job.pushed", "job.failed", "x"]))),
+        "jobOptions" => map(out, &["maxAttempts", "backoff", "timeout", "delay", "removeOnComplete"], known, source),
+        "dead" => {
+            map(out, &["autoRetry", "autoRetryInterval", "maxAutoRetries", "maxAge", "maxEntries"], known, source);
+        }
         "jobId" | "customId" => {
             write::str(out, if source.one_in(2) { known.id(source) } else { source.pick(&TEXTS[..3]) })
         }
@@ -200,12 +277,82 @@ pub fn field(out: &mut BytesMut, name: &str, known: &Known, source: &mut Source<
         "jobs" => list(out, source, |out, source| map(out, ADD, known, source)),
         "results" | "removeOnCompletes" | "durations" => list(out, source, |out, source| anything(out, source, 2)),
         "data" | "result" | "error" => anything(out, source, 3),
-        "name" | "message" | "level" | "state" | "owner" | "workerId" | "hostname" | "reason" | "debounceId" => {
+        "name" | "message" | "level" | "state" | "owner" | "workerId" | "hostname" | "reason" | "debounceId"
+        | "jobName" | "secret" => {
             write::str(out, source.pick(TEXTS));
         }
-        "extend" | "replace" | "hash" | "keepLastIfActive" | "lifo" | "removeOnComplete" | "removeOnFail"
-        | "durable" | "detach" | "unrecoverable" | "enabled" | "asc" => write::bool(out, source.one_in(2)),
+        "extend"
+        | "replace"
+        | "hash"
+        | "keepLastIfActive"
+        | "lifo"
+        | "removeOnComplete"
+        | "removeOnFail"
+        | "durable"
+        | "detach"
+        | "unrecoverable"
+        | "enabled"
+        | "asc"
+        | "immediately"
+        | "preventOverlap"
+        | "skipMissedOnRestart"
+        | "skipIfNoWorker"
+        | "autoRetry"
+        | "failParentOnFailure" => write::bool(out, source.one_in(2)),
         _ => number(out, source),
+    }
+}
+
+/// Appends a chain of jobs, each the child of the next one; now and then with something that does not fit.
+fn flow(out: &mut BytesMut, known: &Known, source: &mut Source<'_>) {
+    let count = 1 + source.below(4);
+    let first = source.below(6);
+    let id = |at: usize| format!("flow{}", first + at);
+    write::array(out, count);
+    for at in 0..count {
+        let (child, parent) = ((at > 0).then(|| id(at - 1)), (at + 1 < count).then(|| id(at + 1)));
+        let policy = parent.as_ref().and_then(|_| source.pick(&[None, Some("failParentOnFailure")]));
+        let extra = source.one_in(4).then(|| source.pick(ADD));
+        write::map(out, 3);
+        write::str(out, "id");
+        write::str(out, &id(at));
+        write::str(out, "queue");
+        write::str(out, "q");
+        write::str(out, "input");
+        let fields = 2 + usize::from(parent.is_some()) + 2 * usize::from(child.is_some());
+        write::map(out, fields + usize::from(policy.is_some()) + usize::from(extra.is_some()));
+        write::str(out, "customId");
+        write::str(out, &id(at));
+        write::str(out, "data");
+        write::map(out, 2 * usize::from(parent.is_some()) + usize::from(child.is_some()));
+        if let Some(parent) = &parent {
+            write::str(out, "__parentId");
+            write::str(out, parent);
+            write::str(out, "__parentQueue");
+            write::str(out, "q");
+        }
+        let one = |out: &mut BytesMut, name: &str, id: &str| {
+            write::str(out, name);
+            write::array(out, 1);
+            write::str(out, id);
+        };
+        child.iter().for_each(|child| one(out, "__childrenIds", child));
+        if let Some(parent) = &parent {
+            write::str(out, "parentId");
+            write::str(out, parent);
+        }
+        if let Some(child) = &child {
+            one(out, "childrenIds", child);
+            one(out, "dependsOn", child);
+        }
+        if let Some(policy) = policy {
+            write::str(out, policy);
+            write::bool(out, true);
+        }
+        if let Some(name) = extra {
+            write::str(out, name);
+            field(out, name, known, source);
+        }
     }
 }
 

@@ -12,12 +12,14 @@ use onceover_engine::job::{Extra, Job};
 use onceover_engine::names::{ConnId, JobId, JobKey, Origin};
 use onceover_engine::reply::Reply;
 use onceover_engine::time::{Millis, Timestamp};
+use onceover_engine::webhook;
 use onceover_engine::{Engine, EngineConfig};
 use onceover_store::{SimDisk, SimStore, Storage};
 use onceover_wire::encode::{EncodeCtx, encode_error, encode_event, encode_reply};
 use onceover_wire::frame::{FrameDecoder, NextFrame};
 use onceover_wire::msgpack::{Raw, Value};
 use onceover_wire::request::{ReqId, Request};
+use std::collections::BTreeSet;
 
 /// Ids and tokens remembered for later requests.
 const KNOWN_MAX: usize = 64;
@@ -31,6 +33,8 @@ pub struct World {
     requests: u64,
     protocol2: bool,
     pub known: Known,
+    /// Commands that were carried out and not refused.
+    pub accepted: BTreeSet<&'static str>,
 }
 
 impl World {
@@ -49,7 +53,17 @@ impl World {
         let store = disk.open().expect("nobody else uses the disk");
         let engine = Engine::new(config, 1);
         let now = Timestamp(1_700_000_000_000);
-        World { engine, disk, store, now, seed: 1, requests: 0, protocol2: false, known: Known::default() }
+        World {
+            engine,
+            disk,
+            store,
+            now,
+            seed: 1,
+            requests: 0,
+            protocol2: false,
+            known: Known::default(),
+            accepted: BTreeSet::new(),
+        }
     }
 
     pub fn pass(&mut self, time: Millis) {
@@ -68,6 +82,7 @@ impl World {
 
     pub fn hang_up(&mut self, conn: u64) {
         let mut effects = Effects::default();
+        self.engine.tick(self.now, &mut effects);
         self.engine.hang_up(self.now, ConnId(conn), &mut effects);
         self.settle(effects, None);
     }
@@ -109,7 +124,7 @@ impl World {
     }
 
     /// One frame's payload, from decoding to the frames of its answers.
-    pub fn request(&mut self, conn: u64, payload: &[u8]) {
+    pub fn request(&mut self, conn: u64, name: Option<&'static str>, payload: &[u8]) {
         let decoded = decode(payload);
         self.protocol2 |= decoded.protocol2;
         let req_id = decoded.req_id;
@@ -120,6 +135,10 @@ impl World {
                 let mut effects = Effects::default();
                 self.engine.tick(self.now, &mut effects);
                 self.engine.handle(self.now, origin, command, &mut effects);
+                let is_refused = |output: &Output| matches!(output, Output::Reply { reply: Reply::Rejected(_), .. });
+                if !effects.outputs.iter().any(is_refused) {
+                    self.accepted.extend(name);
+                }
                 self.settle(effects, req_id.as_ref());
             }
             Ok(
@@ -129,7 +148,7 @@ impl World {
                 | Request::Subscribe { .. }
                 | Request::Unsubscribe
                 | Request::Monitor(_),
-            ) => {}
+            ) => self.accepted.extend(name),
             Err(error) => {
                 let mut out = BytesMut::new();
                 encode_error(&mut out, req_id.as_ref(), &error.to_string());
@@ -160,8 +179,9 @@ impl World {
     }
 
     fn learn(&mut self, reply: Reply) {
-        let Known { ids, tokens } = &mut self.known;
+        let Known { ids, tokens, webhooks } = &mut self.known;
         match reply {
+            Reply::Webhook(webhook::Answer::Added(webhook)) => webhooks.push(webhook.id.to_string()),
             Reply::Added(added) => ids.push(added.id.to_string()),
             Reply::AddedBulk(all) => ids.extend(all.iter().map(|added| added.id.to_string())),
             Reply::Pulled { job: Some(job), .. } => {
@@ -176,7 +196,7 @@ impl World {
             }
             _ => {}
         }
-        for list in [ids, tokens] {
+        for list in [ids, tokens, webhooks] {
             let over = list.len().saturating_sub(KNOWN_MAX);
             list.drain(..over);
         }

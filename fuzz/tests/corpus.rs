@@ -2,6 +2,8 @@
 
 use onceover_fuzz::memory::Counting;
 use onceover_fuzz::{frames, requests};
+use onceover_wire::decode::command_names;
+use std::collections::BTreeSet;
 use std::panic::catch_unwind;
 use std::path::Path;
 
@@ -54,4 +56,12 @@ fn byte_streams_bring_nothing_down() {
 #[test]
 fn scripts_of_requests_bring_nothing_down() {
     replay("requests", requests::run);
+}
+
+#[test]
+fn the_kept_scripts_carry_out_every_command() {
+    let kept = kept("requests");
+    let done: BTreeSet<&str> = kept.iter().flat_map(|(_, input)| requests::accepted(input)).collect();
+    let missing: Vec<&str> = command_names().filter(|name| !done.contains(name)).collect();
+    assert!(missing.is_empty(), "no kept script carries these out: {missing:?}");
 }
