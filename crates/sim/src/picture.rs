@@ -211,7 +211,9 @@ impl Look {
         let retried = self.retry_is_due(restless.now) || (ran && self.retried_at_once);
         let Some(new) = new else {
             let failed = ran && self.remove_on_fail;
-            let expired = self.mortal && (retried || matches!(self.state, JobState::Queued | JobState::Active));
+            // What waits in the queue can expire there, and what a child's failure sets free as well.
+            let may_expire = retried || self.may_hear || matches!(self.state, JobState::Queued | JobState::Active);
+            let expired = self.mortal && may_expire;
             let forgotten = self.expires_at.is_some_and(|at| at.is_due(restless.now));
             let may_be_dead = ran || self.may_hear || self.state == JobState::Failed;
             let evicted = restless.full.contains(&self.queue) && may_be_dead;
@@ -232,6 +234,11 @@ impl Look {
         if retried && matches!(new.state, JobState::Queued | JobState::Blocked) && new.attempts == 0 {
             return;
         }
+        // An add that follows may join it.
+        let waits_later = matches!(self.state, JobState::Queued | JobState::Active) && new.state == JobState::Blocked;
+        if restless.may_follow && waits_later {
+            return;
+        }
         if !ran {
             assert_eq!(self.state, new.state, "job {key:?} {} did not run, so a restart leaves it", self.id);
             assert_eq!(
@@ -247,10 +254,6 @@ impl Look {
         assert_eq!((new.attempts, new.stall_count), used, "job {key:?} was running, which used an attempt");
         let failed = new.attempts >= self.max_attempts || new.state == JobState::Failed;
         let wanted = if failed { JobState::Failed } else { JobState::Queued };
-        // An add that follows may join it.
-        if restless.may_follow && (wanted, new.state) == (JobState::Queued, JobState::Blocked) {
-            return;
-        }
         assert_eq!(new.state, wanted, "job {key:?} waits for its next attempt, or had its last");
     }
 }
