@@ -22,7 +22,7 @@ from kit.checks import Checks  # noqa: E402
 checks = Checks("hostile")
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = tempfile.mkdtemp(prefix="onceover-hostile-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-WINDOWS, WINDOW_S = 3, 0.5
+WINDOWS_BEFORE, WINDOWS, WINDOW_S = 2, 3, 0.5
 # The 99th percentile may grow to this many times that before the attack or beside it,
 TIMES_MAX = 3
 # or to this many milliseconds: two turns of the core with the largest payload in each, or some slices of the scheduler.
@@ -54,9 +54,9 @@ class Probe:
         took = sorted(json.loads(line))
         return took[len(took) // 2], took[len(took) * 99 // 100]
 
-    def windows(self):
+    def windows(self, number):
         """p50 and p99 of several windows, each in order."""
-        return [sorted(values) for values in zip(*(self.window() for _ in range(WINDOWS)))]
+        return [sorted(values) for values in zip(*(self.window() for _ in range(number)))]
 
 
 def crowd():
@@ -78,16 +78,16 @@ def attacked(attack, broker):
 
 def judge(attack, memory_max):
     with Broker(data=os.path.join(FOLDER, attack.__name__)) as broker, Probe(broker.port) as probe:
-        quiet = probe.windows()
+        quiet = probe.windows(WINDOWS_BEFORE)
         with Broker(data=os.path.join(FOLDER, f"{attack.__name__}-other")) as other, attacked(attack, other):
-            beside = probe.windows()
+            beside = probe.windows(WINDOWS_BEFORE)
         before = broker.memory_mib()
         with attacked(attack, broker):
-            under = probe.windows()
+            under = probe.windows(WINDOWS)
         grown = broker.memory_mib(peak=True) - before
         assert broker.alive(), f"the broker ended: {broker.tail()}"
     # The attack lasts through all windows: the one that other programs disturbed least shows it best.
-    (quiet_50, quiet_99), (beside_50, beside_99) = ((middle[WINDOWS // 2] for middle in values) for values in (quiet, beside))
+    (quiet_50, quiet_99), (beside_50, beside_99) = ((middle[WINDOWS_BEFORE // 2] for middle in values) for values in (quiet, beside))
     under_50, under_99 = under[0][0], under[1][0]
     floor = PARTS_FLOOR_MS if attack.__name__ in IN_PARTS else FLOOR_MS
     most = max(TIMES_MAX * quiet_99, TIMES_MAX * beside_99, floor * crowd())
