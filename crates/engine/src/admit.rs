@@ -7,7 +7,7 @@ use crate::effects::{AddRecord, Decision, Effects, Output};
 use crate::engine::Engine;
 use crate::event::{Event, EventKind};
 use crate::job::{Blob, Extra, Job, JobState};
-use crate::names::{EntryId, JobId, JobKey, Origin, QueueId};
+use crate::names::{EntryId, JobId, JobKey, KeyText, Origin, QueueId};
 use crate::notice::tell_of_waiting;
 use crate::plan::{Action, Plan, blank, refused};
 use crate::rejection::Rejection;
@@ -211,7 +211,7 @@ impl Engine {
             id,
             queue,
             spec,
-            dedup_key: add.dedup_key.clone(),
+            dedup_key: add.dedup_key.as_deref().map(KeyText::from),
             has_custom_id: add.custom_id.is_some(),
             state,
             ready: false,

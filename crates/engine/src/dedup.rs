@@ -4,10 +4,9 @@
 //! (dedup.md 4) is `keys.rs`.
 
 use crate::command::{DedupRequest, StateName};
-use crate::names::{EntryId, JobId, JobKey, QueueId};
+use crate::names::{EntryId, JobId, JobKey, KeyText, QueueId};
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// Whether a window outlives its owner: the setting `dedupWindow` (dedup.md 12).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -27,7 +26,7 @@ pub struct KeyEntry {
     /// Its scope.
     pub queue: QueueId,
     /// Its text, compared code point by code point.
-    pub key: Arc<str>,
+    pub key: KeyText,
     /// Whether the text is a payload's hash.
     pub from_hash: bool,
     /// The generation that owns it. It may have ended while the window is open.

@@ -18,6 +18,7 @@ use crate::reply::Reply;
 use crate::time::Timestamp;
 use crate::timers::Timer;
 use crate::work::cut;
+use std::sync::Arc;
 
 /// What an answer about a delivery means now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -329,7 +330,7 @@ impl Engine {
             Blob::Here(bytes) => Some(bytes.clone()),
             Blob::Absent | Blob::OnDisk => None,
         };
-        Some(Add { dedup_key: job.dedup_key.clone(), data, ..Add::new(spec) })
+        Some(Add { dedup_key: job.dedup_key.as_deref().map(Arc::from), data, ..Add::new(spec) })
     }
 
     /// A finished job waits again by somebody's wish, so that what it had been through is forgotten.

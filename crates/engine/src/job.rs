@@ -2,7 +2,7 @@
 
 use crate::command::{Add, NewJob, Payload, StateName};
 use crate::flow::Links;
-use crate::names::{ConnId, JobId, JobKey, LockToken, QueueId};
+use crate::names::{ConnId, JobId, JobKey, KeyText, LockToken, QueueId};
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -55,7 +55,7 @@ pub struct Job {
     /// What was asked for; shared by the jobs of its kind.
     pub spec: Arc<NewJob>,
     /// The key it asked for, whether or not it owns it.
-    pub dedup_key: Option<Arc<str>>,
+    pub dedup_key: Option<KeyText>,
     /// Whether its id is one that was asked for.
     pub has_custom_id: bool,
     /// The stored part of its state.

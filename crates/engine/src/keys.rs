@@ -7,7 +7,7 @@ use crate::engine::Engine;
 use crate::hashing::Keyed;
 use crate::job::Job;
 use crate::limits::{FREED_KEYS_MAX, RELEASED_KEYS_MAX};
-use crate::names::{EntryId, JobKey, QueueId};
+use crate::names::{EntryId, JobKey, KeyText, QueueId};
 use crate::ranked::Ranked;
 use crate::slab::Slab;
 use crate::time::{Millis, Timestamp};
@@ -15,13 +15,12 @@ use hashbrown::{Equivalent, HashMap, HashTable};
 use rustc_hash::FxBuildHasher;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
-use std::sync::Arc;
 
 /// A key's text in its scope.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Scoped {
     queue: QueueId,
-    key: Arc<str>,
+    key: KeyText,
 }
 
 /// The same, borrowed for a look-up.

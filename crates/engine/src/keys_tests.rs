@@ -4,7 +4,7 @@ use super::*;
 use crate::command::{Add, Command, WindowChange};
 use crate::effects::{Effects, Output};
 use crate::engine::EngineConfig;
-use crate::names::{JobId, Origin};
+use crate::names::{JobId, KeyText, Origin};
 use crate::reply::Reply;
 use crate::testing::new_job;
 use std::sync::Arc;
@@ -100,7 +100,7 @@ fn a_queue_that_was_forgotten_starts_anew() {
     engine.tick(Timestamp(1_005_000), &mut Effects::default());
     let was = push(&mut engine, Timestamp(1_005_000), "r", "k");
     assert!(engine.freed("r", "k").is_none());
-    assert_eq!(engine.freed("q", "k").expect("the other queue's is kept").entry.key.as_ref(), "k");
+    assert_eq!(engine.freed("q", "k").expect("the other queue's is kept").entry.key, KeyText::from("k"));
     assert_eq!(engine.key("r", "k", Timestamp(1_005_000)).expect("it is held").owner, was);
 }
 

@@ -1,9 +1,11 @@
 //! Identifiers: jobs, generations, queues, connections, lock tokens.
 
 use arcstr::ArcStr;
+use ecow::EcoString;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::fmt;
 use std::num::NonZeroU64;
+use std::ops::Deref;
 
 /// A job's public id. Unique in the whole broker among the jobs it knows (dedup.md 5).
 ///
@@ -41,6 +43,37 @@ impl Uuid {
     #[must_use]
     pub fn text(self) -> [u8; 36] {
         uuid_text(self.bits())
+    }
+}
+
+/// The text of a deduplication key, compared code point by code point. A million jobs and keys carry one: a short one takes no
+/// memory beside them, a longer one is shared.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct KeyText(EcoString);
+
+impl From<&str> for KeyText {
+    fn from(text: &str) -> KeyText {
+        KeyText(EcoString::from(text))
+    }
+}
+
+impl Deref for KeyText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for KeyText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self)
+    }
+}
+
+impl fmt::Debug for KeyText {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&**self, out)
     }
 }
 

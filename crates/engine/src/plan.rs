@@ -160,7 +160,7 @@ impl Engine {
         let facts = Facts {
             data_differs: found.fingerprint != self.fingerprint(add.data.as_ref()),
             options_dropped: add.spec.asks_beyond(&found.spec),
-            key_not_taken: add.dedup_key.is_some() && found.dedup_key != add.dedup_key,
+            key_not_taken: add.dedup_key.is_some() && found.dedup_key.as_deref() != add.dedup_key.as_deref(),
             job_id_not_used: false,
         };
         let decision = Decision {

@@ -130,7 +130,7 @@ impl Engine {
         let entries = page.map(|entry| self.keys.get(*entry).expect("a listed key is held"));
         let keys = entries.map(|entry| KeyRecord {
             queue: self.queues.get(entry.queue).name.clone(),
-            key: entry.key.clone(),
+            key: Arc::from(&*entry.key),
             job_id: entry.owner_id.clone(),
             state: self.jobs.get(entry.owner).map(|job| job.state_name(now)),
             ttl: entry.ttl(),

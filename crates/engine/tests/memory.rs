@@ -20,8 +20,8 @@ const PAYLOAD: [u8; 100] = [b'x'; 100];
 
 /// A waiting job, with its payload of 100 bytes.
 const JOB_BYTES_MAX: usize = 400;
-/// What a key with a window adds to its owner; its text takes 11 of them.
-const KEY_BYTES_MAX: usize = 200;
+/// What a key with a window adds to its owner, if its text is short.
+const KEY_BYTES_MAX: usize = 150;
 /// What is kept of a job that is gone: places in indexes, for the next ones.
 const REST_BYTES_MAX: usize = 40;
 

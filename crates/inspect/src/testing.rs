@@ -6,7 +6,7 @@ use onceover_broker::{Broker, BrokerConfig, DataPlace};
 use onceover_engine::command::{Add, Command, DedupRequest, NewJob, Pull, StateName};
 use onceover_engine::dedup::{DecisionCode, FreedBy, FreedKey, KeyEntry, KeyTally, OwnerSeen, Tally, Window};
 use onceover_engine::effects::{AddRecord, Decision, Facts};
-use onceover_engine::names::{ConnId, EntryId, JobId, JobKey, Origin, QueueId};
+use onceover_engine::names::{ConnId, EntryId, JobId, JobKey, KeyText, Origin, QueueId};
 use onceover_engine::time::{Millis, Timestamp};
 use serde_json::{Value, json};
 use std::future::Future;
@@ -42,7 +42,7 @@ pub fn entry(left: Option<i64>) -> KeyEntry {
     KeyEntry {
         entry: EntryId(1),
         queue: QueueId(0),
-        key: Arc::from("k"),
+        key: KeyText::from("k"),
         from_hash: false,
         owner: JobKey(1),
         owner_id: old_id(),

@@ -9,7 +9,7 @@ use onceover_engine::Engine;
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{KeyEntry, Tally};
 use onceover_engine::job::{Blob, Job, JobState};
-use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
+use onceover_engine::names::{EntryId, JobId, JobKey, KeyText, QueueId};
 use onceover_engine::time::{Millis, Timestamp};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -32,7 +32,7 @@ struct Restless {
     /// Queues that may hold more dead letters than they keep when all running jobs and the parents of such have failed.
     full: BTreeSet<Arc<str>>,
     /// Keys that jobs may take again, by queue and text.
-    keys: BTreeSet<(Arc<str>, Arc<str>)>,
+    keys: BTreeSet<(Arc<str>, KeyText)>,
 }
 
 #[derive(Clone, Debug)]
@@ -48,7 +48,7 @@ struct Look {
     may_hear: bool,
     mortal: bool,
     /// The key that it asked for.
-    key: Option<Arc<str>>,
+    key: Option<KeyText>,
     /// A dead letter: when it is tried once more and when it is forgotten.
     retry_at: Option<Timestamp>,
     expires_at: Option<Timestamp>,
@@ -158,7 +158,7 @@ impl Picture {
 }
 
 impl Restless {
-    fn has_key(&self, key: &Arc<str>) -> bool {
+    fn has_key(&self, key: &KeyText) -> bool {
         self.keys.iter().any(|(_, text)| text == key)
     }
 }

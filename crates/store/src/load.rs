@@ -13,7 +13,7 @@ use onceover_engine::dedup::{KeyEntry, KeyTally, Tally, Window};
 use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
 use onceover_engine::limit::{Limits, Rate};
-use onceover_engine::names::{EntryId, JobId, JobKey, QueueId};
+use onceover_engine::names::{EntryId, JobId, JobKey, KeyText, QueueId};
 use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::{LastRun, Rule, Schedule, ScheduleId};
 use onceover_engine::time::{Millis, Timestamp};
@@ -168,7 +168,7 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Resul
         id,
         queue: QueueId(0),
         has_custom_id: cells.take("has_custom_id")?,
-        dedup_key: cells.take("dedup_key")?,
+        dedup_key: cells.text_or_null("dedup_key")?.map(KeyText::from),
         state: JobState::Queued,
         ready: false,
         priority: spec.priority,
@@ -230,7 +230,7 @@ fn key(cells: &mut Cells<'_, '_>, names: &mut Names) -> Result<KeyRow, String> {
     let entry = KeyEntry {
         entry,
         queue: QueueId(0),
-        key: cells.take("key")?,
+        key: KeyText::from(cells.text("key")?),
         from_hash: cells.take("is_payload_hash")?,
         owner: JobKey(cells.number("owner_generation")?),
         owner_id: cells.id("owner_id")?,
@@ -414,6 +414,12 @@ impl<'row> Cells<'row, '_> {
         value.as_blob_or_null().map_err(|cause| format!("column {column}: {cause}"))
     }
 
+    /// The same for text.
+    fn text_or_null(&mut self, column: &'static str) -> Result<Option<&'row str>, String> {
+        let value = self.value(column)?;
+        value.as_str_or_null().map_err(|cause| format!("column {column}: {cause}"))
+    }
+
     /// Text that is looked at where SQLite has it.
     fn text(&mut self, column: &'static str) -> Result<&'row str, String> {
         let value = self.value(column)?;
@@ -454,10 +460,7 @@ impl<'row> Cells<'row, '_> {
 
     /// None when the column is NULL.
     fn state(&mut self) -> Result<Option<JobState>, String> {
-        let value = self.value("state")?;
-        let Some(text) = value.as_str_or_null().map_err(|cause| format!("column state: {cause}"))? else {
-            return Ok(None);
-        };
+        let Some(text) = self.text_or_null("state")? else { return Ok(None) };
         let known = STATES.into_iter().find(|state| state_text(*state) == text);
         known.map(Some).ok_or_else(|| format!("column state: no state is called '{text}'"))
     }

@@ -10,7 +10,7 @@ use onceover_engine::job::{
     AutoRetries, Blob, Extra, FailedAttempt, Failure, FailureReason, Job, JobState, LogLine, RareState, TimelineEntry,
 };
 use onceover_engine::limit::{Limits, Rate};
-use onceover_engine::names::{EntryId, JobId, JobKey, LockToken, QueueId};
+use onceover_engine::names::{EntryId, JobId, JobKey, KeyText, LockToken, QueueId};
 use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::{LastRun, Rule, RunOutcome, Schedule, ScheduleId, Timing};
 use onceover_engine::time::{Millis, Timestamp};
@@ -107,7 +107,7 @@ pub(crate) fn full_job(key: u64) -> Job {
     Job {
         id: JobId::parse("order 7\0'\u{1f980}"),
         spec: Arc::new(spec),
-        dedup_key: Some(Arc::from("k\"1")),
+        dedup_key: Some(KeyText::from("k\"1")),
         has_custom_id: true,
         state: JobState::Failed,
         data: Blob::Here(bytes("\0\u{1}")),
@@ -212,7 +212,7 @@ pub(crate) fn plain_key(entry: u64, owner: u64) -> KeyEntry {
     KeyEntry {
         entry: EntryId(entry),
         queue: QueueId(0),
-        key: Arc::from("k"),
+        key: KeyText::from("k"),
         from_hash: false,
         owner: JobKey(owner),
         owner_id: plain_job(owner).id,

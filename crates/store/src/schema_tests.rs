@@ -33,7 +33,7 @@ fn keys_and_job_ids_leave_the_request() {
     let asked = DedupRequest { ttl: Some(Millis(60_000)), extend: true, ..DedupRequest::default() };
     let key: Arc<str> = Arc::from("k\"\0\u{e9}");
     assert_eq!((jobs[0].has_custom_id, jobs[1].has_custom_id), (true, false));
-    assert_eq!((jobs[0].dedup_key.as_ref(), jobs[1].dedup_key.as_ref()), (Some(&key), None));
+    assert_eq!((jobs[0].dedup_key.as_deref(), jobs[1].dedup_key.as_deref()), (Some(&*key), None));
     assert_eq!((&jobs[0].spec.dedup, jobs[0].spec.priority), (&asked, 2));
     assert_eq!(jobs[1].spec.dedup, DedupRequest::default());
     let next = jobs[1].rare().unwrap().stored_next.as_deref().unwrap();
