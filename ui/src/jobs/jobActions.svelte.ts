@@ -15,8 +15,16 @@ import { STATES } from '../lib/words';
 export type Asking = 'remove' | 'fail' | 'edit' | null;
 export const asking = $state<{ what: Asking }>({ what: null });
 
-/** The question before an action on many jobs. */
-export const bulk = $state<{ action: Action; jobs: JobsChosen | null }>({ action: 'retry', jobs: null });
+/** The question before an action on many jobs; `note` says what was left out when they were chosen. */
+export const bulk = $state<{ action: Action; jobs: JobsChosen | null; note: string | null }>({
+  action: 'retry',
+  jobs: null,
+  note: null,
+});
+
+export function askForMany(action: Action, jobs: JobsChosen, note: string | null = null): void {
+  Object.assign(bulk, { action, jobs, note });
+}
 
 const isOneOf = (row: JobRow, states: JobState[]) => states.includes(row.state);
 
@@ -47,10 +55,7 @@ function chosen(selection: Selection<JobRow>): JobsChosen {
 function many(action: Action, label: (count: string) => string): NonNullable<RowAction<JobRow>['bulk']> {
   return {
     label,
-    run: (selection) => {
-      bulk.action = action;
-      bulk.jobs = chosen(selection);
-    },
+    run: (selection) => askForMany(action, chosen(selection)),
   };
 }
 

@@ -5,8 +5,9 @@ import type { KeyRow } from '../bindings/KeyRow';
 import type { KeysChip } from '../bindings/KeysChip';
 import type { KeysPage } from '../bindings/KeysPage';
 import type { KeysChosen } from '../bindings/KeysChosen';
-import { bulk as jobsBulk } from '../jobs/jobActions.svelte';
+import { askForMany } from '../jobs/jobActions.svelte';
 import { copyText, perform, replayAdd } from '../lib/actions';
+import { count } from '../lib/format';
 import { ask } from '../lib/live.svelte';
 import { go, joinKey, route, term } from '../lib/route.svelte';
 import type { RowAction } from '../lib/rowActions.svelte';
@@ -54,8 +55,8 @@ const JOBS_MAX = 10_000;
 const PAGE_ROWS = 200;
 
 /** Jobs are not found by whether their id is a custom one, so all that match are read first. */
-async function jobIds(selection: Selection<KeyRow>): Promise<string[]> {
-  if (!selection.all) return selection.rows.map((row) => row.ownerId);
+async function jobIds(selection: Selection<KeyRow>): Promise<{ ids: string[]; more: boolean }> {
+  if (!selection.all) return { ids: selection.rows.map((row) => row.ownerId), more: false };
   const filter = route.place.params.q ?? '';
   const ids: string[] = [];
   let after: string | null = null;
@@ -65,14 +66,14 @@ async function jobIds(selection: Selection<KeyRow>): Promise<string[]> {
     ids.push(...page.rows.map((row) => row.ownerId));
     after = page.next;
   } while (after !== null && ids.length < JOBS_MAX);
-  return ids.slice(0, JOBS_MAX);
+  return { ids: ids.slice(0, JOBS_MAX), more: after !== null || ids.length > JOBS_MAX };
 }
 
 async function removeMany(selection: Selection<KeyRow>) {
   try {
-    const ids = await jobIds(selection);
-    jobsBulk.action = 'remove';
-    jobsBulk.jobs = { by: 'ids', ids };
+    const { ids, more } = await jobIds(selection);
+    const note = more ? `More match than one action takes: these are the first ${count(JOBS_MAX)}.` : null;
+    askForMany('remove', { by: 'ids', ids }, note);
   } catch (reason) {
     toasts.error(reason instanceof Error ? reason.message : String(reason));
   }
