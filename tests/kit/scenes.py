@@ -10,6 +10,7 @@ FLAGS = ["--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-backgroun
 SIZES = [(1280, 800), (960, 600)]
 THEMES = ["dark", "light"]
 LONG = "user-with-a-very-long-key-" + "0123456789abcdef" * 8
+LONG_QUEUE = "queue-with-a-very-long-name-" + "0123456789abcdef" * 5
 
 
 def traffic(broker):
@@ -22,6 +23,7 @@ def traffic(broker):
     def window(ttl, **more):
         return {"ttl": ttl, **more}
 
+    limits_and_family(web)
     worker.call("RegisterWorker", name="mailer-1", queues=["mail", "sync"], concurrency=2, hostname="localhost", pid=os.getpid())
     for user in range(38, 52):
         push(web, "profiles", "save", {"user": user, "theme": "dark"}, uniqueKey=f"user-{user}", dedup=window(300_000 * (user - 36), extend=True))
@@ -65,6 +67,25 @@ def traffic(broker):
     web.call("PUSHB", queue="mail", jobs=[{"name": "welcome", "data": {"user": user}, "uniqueKey": f"welcome-{user}"} for user in range(8)])
     web.call("Nonsense", field=1)
     return [web, mail, worker]
+
+
+def limits_and_family(client):
+    """A queue with limits and groups, one with a name as long as can be, and a parent that waits for its children."""
+    for tenant in ("acme", "acme", "globex", LONG):
+        client.call("PUSH", queue="tenants", name="bill", data={}, groupId=tenant)
+    client.call("SetConcurrency", queue="tenants", limit=20)
+    client.call("RateLimit", queue="tenants", limit=100, duration=60_000)
+    client.call("SetGroupConcurrency", queue="tenants", groupId="acme", concurrency=2)
+    client.call("SetGroupRateLimit", queue="tenants", groupId="acme", max=10, duration=60_000)
+    client.call("PauseGroup", queue="tenants", groupId="globex")
+    client.call("PUSH", queue=LONG_QUEUE, name="bill", data={})
+    client.call("RateLimit", queue=LONG_QUEUE, limit=100_000, duration=3_600_000)
+    client.call("Cron", name=LONG, queue=LONG_QUEUE, jobName="bill", schedule="0 0 1,15 * *", timezone="America/Argentina/Buenos_Aires")
+    pages = ["page-1", "page-2", "page-" + "0123456789abcdef" * 4]
+    of_book = {"data": {"__parentId": "book", "__parentQueue": "books"}, "parentId": "book"}
+    book = {"data": {"__childrenIds": pages}, "childrenIds": pages, "dependsOn": pages}
+    jobs = [{"id": page, "queue": "books", "input": {"name": "page", **of_book}} for page in pages]
+    client.call("PUSHF", jobs=[*jobs, {"id": "book", "queue": "books", "input": {"name": "book", **book}}])
 
 
 class Stage:
@@ -215,6 +236,25 @@ def queues_obliterate(stage):
     stage.see("queues.obliterate.dialog")
 
 
+def queues_dialog(name, queue, field, text):
+    """A dialog from a queue's menu, with something in it that cannot be."""
+    def scene(stage):
+        stage.go(f"queues?q={queue}")
+        stage.focus("queues")
+        stage.press("Shift+F10")
+        stage.click(f"queues.menu.{name}")
+        stage.see(f"queues.{name}.dialog")
+        stage.at(f"queues.{name}.{field}").fill(text)
+    return scene
+
+
+def schedules_delete(stage):
+    stage.go("schedules?q=very-long")
+    stage.focus("schedules")
+    stage.press("Delete")
+    stage.see("schedules.delete.dialog")
+
+
 def clients_open(stage):
     stage.go("clients")
     stage.see("clients.row")
@@ -326,10 +366,15 @@ SCENES = {
     "jobs-raw": jobs_tab("raw"),
     "jobs-editor": jobs_editor,
     "jobs-bulk": jobs_bulk,
-    "jobs-none": plain("jobs?state=waiting-children", "jobs.empty"),
+    "jobs-family": plain("jobs?open=book", "jobs.family.children"),
+    "jobs-queue": plain(f"jobs?queue={LONG_QUEUE}", "jobs.queueStrip"),
+    "jobs-none": plain("jobs?state=waiting-children&q=key:nobody-has-this", "jobs.empty"),
     "queues": plain("queues", "queues.row"),
     "schedules": plain("schedules", "schedules.row"),
+    "schedules-delete": schedules_delete,
     "queues-obliterate": queues_obliterate,
+    "queues-limits": queues_dialog("limits", "tenants", "most", "two"),
+    "queues-settings": queues_dialog("settings", LONG_QUEUE, "stallIntervalMs", "soon"),
     "clients": plain("clients", "clients.row"),
     "clients-open": clients_open,
     "playground-empty": plain("playground", "playground"),

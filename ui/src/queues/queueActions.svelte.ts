@@ -2,6 +2,7 @@
 import type { QueueRow } from '../bindings/QueueRow';
 import { perform } from '../lib/actions';
 import { openComposer } from '../lib/composer.svelte';
+import { count, span } from '../lib/format';
 import { go, term } from '../lib/route.svelte';
 import type { RowAction } from '../lib/rowActions.svelte';
 
@@ -99,7 +100,5 @@ export const QUEUE_ACTIONS: RowAction<QueueRow>[] = [
 /** A queue's rate in words, such as `5 per 1 s`; empty without one. */
 export function rateOf({ limits }: QueueRow): string {
   const rate = limits.temporaryRate ?? limits.rate;
-  return rate
-    ? `${rate.max} per ${rate.durationMs % 1000 ? `${rate.durationMs} ms` : `${rate.durationMs / 1000} s`}`
-    : '';
+  return rate ? `${count(rate.max)} per ${span(rate.durationMs)}` : '';
 }
