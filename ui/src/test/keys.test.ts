@@ -7,10 +7,20 @@ import { toasts } from '../lib/toasts.svelte';
 import { live } from '../lib/live.svelte';
 import { HostError } from '../platform';
 import { FakeHost } from './fakeHost';
-import { done, jobId, keyDetail, keyRow, keysPage, releasePreview } from './fixtures';
+import { NOW, done, jobId, keyDetail, keyRow, keysPage, releasePreview } from './fixtures';
 
 const waiting = keyRow({ ownerState: 'waiting' });
 const seen = { queue: 'sync', key: 'sync-task', ownerId: waiting.ownerId, generation: 7 };
+const NO_JOBS = {
+  all: 0,
+  waiting: 0,
+  prioritized: 0,
+  delayed: 0,
+  active: 0,
+  waitingChildren: 0,
+  completed: 0,
+  failed: 0,
+};
 let host: FakeHost;
 
 beforeEach(() => {
@@ -94,6 +104,26 @@ it('replays the last add by key and by button', async () => {
   await user.click((await screen.findAllByTestId('keys.row'))[0]!);
   await user.click(await screen.findByTestId('keys.replay'));
   await waitFor(() => expect(host.sent('replayAdd')).toEqual([{ type: 'replayAdd', seq: 812 }]));
+});
+
+it('says that more job ids match than one removal takes', async () => {
+  location.hash = '#/keys?chip=jobIds';
+  const rows = Array.from({ length: 200 }, (_, i) => keyRow({ key: `order-${i}`, kind: 'jobId' }));
+  host.handlers.keys = (request) => keysPage(rows, { total: 10_001, next: String(Number(request.after ?? 0) + 1) });
+  host.handlers.jobsPreview = () => ({
+    ...{ revision: 1, now: NOW, total: 10_000, possible: 10_000, keys: 0, sample: [], note: null },
+    counts: { ...NO_JOBS, all: 10_000, waiting: 10_000 },
+  });
+  const user = userEvent.setup();
+  render(App);
+  await waitFor(() => expect(live.canAct).toBe(true));
+  await screen.findAllByTestId('keys.row');
+  screen.getByTestId('keys.table').focus();
+  await user.keyboard('{Control>}aa{/Control}');
+  await user.click(await screen.findByTestId('keys.bulk.removeJob'));
+  const dialog = await screen.findByTestId('jobs.bulk.dialog');
+  await waitFor(() => expect(dialog.textContent).toContain('these are the first 10,000'));
+  expect(host.sent('jobsPreview')[0]!.jobs).toMatchObject({ by: 'ids', ids: { length: 10_000 } });
 });
 
 it('offers no action while the broker is away', async () => {
