@@ -184,8 +184,8 @@ def killed_worker(page):
 
 @checks
 def twins(page):
-    """two live jobs with one key are in the attention panel, which shows both"""
-    page.add("twins", "t")
+    """two live jobs with one key are in the attention panel, which shows both and asks about the one without the key"""
+    first = page.add("twins", "t")["id"]
     page.wire.call("RemoveDeduplicationKey", queue="twins", deduplicationId="t")
     page.add("twins", "t")
     page.at("header.attention").click()
@@ -193,6 +193,22 @@ def twins(page):
     expect(panel).to_contain_text("2 live jobs carry t", timeout=5000)
     panel.get_by_test_id("attention.twins").click()
     expect(page.at("jobs.row")).to_have_count(2, timeout=3000)
+    page.at("header.attention").click()
+    panel.get_by_test_id("attention.removeTwin").click()
+    expect(page.at("jobs.id")).to_have_text(first, timeout=3000)
+    page.at("jobs.remove.confirm").click()
+    expect(page.at("jobs.row")).to_have_count(1, timeout=3000)
+    # From a row's menu the question is about that row, whatever the drawer shows.
+    page.add("twins", "other")
+    page.show("jobs", queue="twins")
+    page.at("jobs.row").nth(0).click()
+    expect(page.at("jobs.drawer")).to_be_visible(timeout=3000)
+    second = page.at("jobs.row").nth(1).get_attribute("data-id")
+    page.at("jobs.row", id=second).click(button="right")
+    page.at("jobs.menu.remove").click()
+    page.at("jobs.remove.confirm").click()
+    expect(page.at("jobs.row", id=second)).to_have_count(0, timeout=3000)
+    expect(page.at("jobs.row")).to_have_count(1, timeout=3000)
 
 
 @checks

@@ -11,9 +11,9 @@ import type { Selection } from '../lib/selection.svelte';
 import { toasts } from '../lib/toasts.svelte';
 import { STATES } from '../lib/words';
 
-/** What the drawer of a job has open besides itself. */
+/** What the drawer of a job has open besides itself, and of which job. */
 export type Asking = 'remove' | 'fail' | 'edit' | null;
-export const asking = $state<{ what: Asking }>({ what: null });
+export const asking = $state<{ what: Asking; id: string }>({ what: null, id: '' });
 
 /** The question before an action on many jobs; `note` says what was left out when they were chosen. */
 export const bulk = $state<{ action: Action; jobs: JobsChosen | null; note: string | null }>({
@@ -36,7 +36,7 @@ function only(states: JobState[], what: string): (row: JobRow) => string | null 
 /** Opens the drawer of a job with a question or the editor in it. */
 function openWith(row: JobRow, what: Asking) {
   setParams(what === 'edit' ? { open: row.id, tab: 'Data' } : { open: row.id }, true);
-  asking.what = what;
+  Object.assign(asking, { what, id: row.id });
 }
 
 async function replayOf(row: JobRow) {

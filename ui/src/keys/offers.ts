@@ -1,6 +1,7 @@
 // What can be done about each thing that deserves a look (gui.md 3.3), for the drawer of a key and the attention panel.
 import type { AttentionCode } from '../bindings/AttentionCode';
 import type { KeyRow } from '../bindings/KeyRow';
+import { asking as askingOfJob } from '../jobs/jobActions.svelte';
 import { copyText, perform } from '../lib/actions';
 import { openComposer } from '../lib/composer.svelte';
 import { ask } from '../lib/live.svelte';
@@ -46,11 +47,29 @@ async function newestLost(row: KeyRow): Promise<number | null> {
   return page.rows[0]?.seq ?? null;
 }
 
+/** Asks about one of the live jobs with the key: one without the key where there is such a one. */
+async function removeTwin(row: KeyRow) {
+  const place = { queue: row.queue, q: term('key', row.key) };
+  const query = { type: 'jobs', queue: row.queue, state: null, filter: place.q, after: null, limit: 100 } as const;
+  const live = ['waiting', 'prioritized', 'delayed', 'waiting-children'];
+  const jobs = (await ask(query)).rows.filter((job) => job.key?.key === row.key && live.includes(job.state));
+  const job = jobs.find((one) => !one.key?.held) ?? jobs[0];
+  if (!job) return toasts.error('None of them can be removed: workers have them.');
+  go('jobs', { ...place, open: job.id });
+  Object.assign(askingOfJob, { what: 'remove', id: job.id });
+}
+
 const RELEASE = known('release');
 const SHOW_BOTH: Offer = {
   id: 'twins',
   label: 'Show them',
   run: (row) => go('jobs', { queue: row.queue, q: term('key', row.key) }),
+};
+const REMOVE_ONE: Offer = {
+  id: 'removeTwin',
+  label: 'Remove one…',
+  changes: true,
+  run: (row) => void removeTwin(row),
 };
 const SHOW_QUEUE: Offer = { id: 'queue', label: 'Show queue', run: (row) => go('jobs', { queue: row.queue }) };
 const RESUME: Offer = {
@@ -84,7 +103,7 @@ export const OFFERS: Record<AttentionCode, Offer[]> = {
   owner_ended: [RELEASE, known('retryOwner')],
   worker_gone: [known('return'), RELEASE],
   lease_lost: [known('owner', 'Show job')],
-  twin: [SHOW_BOTH],
+  twin: [SHOW_BOTH, REMOVE_ONE],
   no_worker: [SHOW_QUEUE],
   paused: [RESUME],
   starving: [known('adds'), RUN_NOW],
