@@ -290,6 +290,15 @@ impl Engine {
         }
     }
 
+    /// A job or a parked pull has left: the moment of the refill goes when nobody wants what is ready.
+    pub(crate) fn review_refill(&mut self, id: QueueId) {
+        let queue = self.queues.get(id);
+        let is_wanted = || queue.parked.wants().any(|wants| queue.ready.first(wants, &queue.groups).is_some());
+        if queue.meter.refill_at.is_some() && !is_wanted() {
+            self.wait_for_refill(id, None);
+        }
+    }
+
     /// A token is there for those who wait; its timer has already been taken out.
     pub(crate) fn refilled(&mut self, id: QueueId) {
         self.queues.get_mut(id).meter.refill_at = None;

@@ -97,6 +97,32 @@ fn a_parked_pull_is_woken_at_the_moment_of_the_refill() {
 }
 
 #[test]
+fn nobody_waits_for_a_token_when_the_last_ready_job_is_gone() {
+    let mut stage = Stage::new();
+    stage.set_rate(1, 1_000, None);
+    stage.add(2);
+    assert_eq!(stage.take(1), 1);
+    assert!(stage.step(Some(pull(1, 50_000))).is_empty(), "it is parked");
+    let waiting = |job: &&crate::job::Job| job.delivery.is_none();
+    let id = stage.engine.jobs().find(waiting).expect("a job that waits").id.clone();
+    assert!(matches!(stage.ask(Command::Cancel { id }), Reply::Ok));
+}
+
+#[test]
+fn nobody_waits_for_a_token_of_a_paused_queue() {
+    let mut stage = Stage::new();
+    stage.set_rate(1, 1_000, None);
+    stage.add(2);
+    assert_eq!(stage.take(1), 1);
+    assert!(stage.step(Some(pull(1, 50_000))).is_empty(), "it is parked");
+    let request = stage.asked;
+    assert!(matches!(stage.ask(Command::Pause { queue: "q".into() }), Reply::Ok));
+    stage.now = stage.now.plus(Millis(3_000));
+    let replies = stage.step(Some(Command::Resume { queue: "q".into() }));
+    assert!(replies.iter().any(|(to, _)| *to == request), "the token is there when the queue goes on");
+}
+
+#[test]
 fn a_limit_that_is_cleared_or_raised_wakes_who_waits() {
     let mut stage = Stage::new();
     stage.set_rate(1, 60_000, None);

@@ -32,6 +32,7 @@ impl Engine {
     pub(crate) fn pause(&mut self, now: Timestamp, name: &Arc<str>, effects: &mut Effects) -> Reply {
         let id = self.ensure_registered(name);
         self.queues.get_mut(id).settings.paused = true;
+        self.wait_for_refill(id, None);
         self.dirty.queue(name);
         self.emit(effects, id, None, now, EventKind::Paused);
         Reply::Ok

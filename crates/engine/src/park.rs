@@ -169,11 +169,8 @@ impl Engine {
         }
         match &request.waits {
             Waits::Pull { queue, pull } => {
-                let parked = &mut self.queues.get_mut(*queue).parked;
-                parked.remove(&pull.group, park);
-                if parked.is_empty() {
-                    self.wait_for_refill(*queue, None);
-                }
+                self.queues.get_mut(*queue).parked.remove(&pull.group, park);
+                self.review_refill(*queue);
             }
             Waits::Job(key) => {
                 if let Some(waiting) = self.parked.waits_for.get_mut(key) {

@@ -42,6 +42,10 @@ impl Engine {
                 if let Some(at) = expires_at(job) {
                     self.timers.cancel(at, Timer::JobExpiry(key));
                 }
+                let (queue, was_ready) = (job.queue, job.ready);
+                if was_ready {
+                    self.review_refill(queue);
+                }
             }
             JobState::Blocked => self.stop_to_wait(key),
             JobState::Active => {
