@@ -235,7 +235,8 @@ impl Look {
             return;
         }
         // An add that follows may join it.
-        let waits_later = matches!(self.state, JobState::Queued | JobState::Active) && new.state == JobState::Blocked;
+        let was_waiting = matches!(self.state, JobState::Queued | JobState::Active | JobState::Blocked);
+        let waits_later = was_waiting && new.state == JobState::Blocked;
         if restless.may_follow && waits_later {
             return;
         }

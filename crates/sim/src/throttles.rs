@@ -133,7 +133,10 @@ impl Throttles {
         // A group whose ready job left without being delivered (it completed late) has lost its turn.
         let was_taken = |job: &Job| job.delivery.as_ref().is_some_and(|delivery| delivery.number > delivered_before);
         let stayed = |job: &Job| job.state == JobState::Queued || was_taken(job);
-        if !self.ready.iter().all(|key| engine.job_by_key(*key).is_some_and(stayed)) {
+        let is_late =
+            |job: &&Job| *job.spec.queue == *TURNS && job.completed_at == Some(now) && job.started_at.is_none();
+        let has_late = engine.jobs().any(|job| is_late(&job));
+        if has_late || !self.ready.iter().all(|key| engine.job_by_key(*key).is_some_and(stayed)) {
             self.waiting.clear();
         }
         let group = |job: &Job| job.group().cloned();
