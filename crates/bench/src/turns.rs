@@ -54,13 +54,15 @@ impl Turns {
         Ok(Turns { core, decoder: Decoder::default(), outbox, end, now, ids: Vec::new(), answered: 0 })
     }
 
-    /// One turn: whole request frames in, answer frames out.
+    /// Whole request frames in, answer frames out: one turn, or as many as the core makes of that many jobs.
     ///
     /// # Errors
     /// The commit fails.
     pub fn turn(&mut self, requests: &[u8], answers: &mut BytesMut) -> Result<()> {
         let mut inbox = vec![self.decode(requests)?];
-        self.commit(&mut inbox)?;
+        while !inbox.is_empty() {
+            self.commit(&mut inbox)?;
+        }
         self.encode(answers);
         Ok(())
     }
