@@ -64,9 +64,7 @@ impl History {
             if happened != Second::default() {
                 self.write(queue, happened);
             }
-            let more = |now: u64, before: u64| now.saturating_sub(before);
-            let ended = (more(totals.completed, before.completed), more(totals.failed, before.failed));
-            self.minutes.add(queue, Timestamp(self.second * 1_000), ended.0, ended.1);
+            self.minutes.grown(queue, Timestamp(self.second * 1_000), totals, before);
             seen.insert(Arc::clone(queue), totals);
         }
         self.seen = seen;
@@ -105,9 +103,7 @@ impl History {
     pub(crate) fn leave(&mut self, now: Timestamp, effects: &Effects) {
         for (queue, totals) in &effects.forgotten {
             let before = self.seen.remove(queue).unwrap_or_default();
-            let more = |now: u64, before: u64| now.saturating_sub(before);
-            let ended = (more(totals.completed, before.completed), more(totals.failed, before.failed));
-            self.minutes.add(queue, now, ended.0, ended.1);
+            self.minutes.grown(queue, now, *totals, before);
         }
         for queue in &effects.obliterated {
             self.minutes.forget(queue);

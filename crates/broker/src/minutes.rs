@@ -4,6 +4,7 @@
 //! What came after the last second is added when somebody asks.
 
 use crate::limits::{MINUTES_MAX, MINUTES_QUEUES_MAX, MINUTES_TOGETHER_MAX};
+use onceover_engine::reply::Totals;
 use onceover_engine::time::Timestamp;
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -68,6 +69,12 @@ pub(crate) struct QueueMinutes {
     pub(crate) failed: Minutes,
 }
 
+impl QueueMinutes {
+    fn series(&self) -> [&Minutes; 2] {
+        [&self.completed, &self.failed]
+    }
+}
+
 /// Of all queues; those beyond a bound have totals only.
 #[derive(Debug, Default)]
 pub(crate) struct AllMinutes {
@@ -79,7 +86,14 @@ impl AllMinutes {
         self.queues.get(queue)
     }
 
-    pub(crate) fn add(&mut self, queue: &Arc<str>, at: Timestamp, completed: u64, failed: u64) {
+    /// What ended between two looks at a queue's totals.
+    pub(crate) fn grown(&mut self, queue: &Arc<str>, at: Timestamp, now: Totals, before: Totals) {
+        let completed = now.completed.saturating_sub(before.completed);
+        let failed = now.failed.saturating_sub(before.failed);
+        self.add(queue, at, completed, failed);
+    }
+
+    fn add(&mut self, queue: &Arc<str>, at: Timestamp, completed: u64, failed: u64) {
         if completed + failed == 0 {
             return;
         }
@@ -93,19 +107,14 @@ impl AllMinutes {
 
     /// Gives the oldest minutes up when there are too many together. Called once a minute.
     pub(crate) fn thin(&mut self) {
-        let series = |line: &QueueMinutes| line.completed.counts.len() + line.failed.counts.len();
-        let mut held: usize = self.queues.values().map(series).sum();
-        while held > MINUTES_TOGETHER_MAX {
-            let all =
-                |line: &QueueMinutes| [line.completed.counts.front().copied(), line.failed.counts.front().copied()];
-            let fronts = self.queues.values().flat_map(all).flatten().map(|(minute, _)| minute);
-            let newest = self
-                .queues
-                .values()
-                .flat_map(|line| [line.completed.last_minute(), line.failed.last_minute()])
-                .flatten()
-                .max();
-            let (Some(oldest), Some(newest)) = (fronts.min(), newest) else { return };
+        let held = |lines: &HashMap<Arc<str>, QueueMinutes>| -> usize {
+            lines.values().flat_map(QueueMinutes::series).map(|series| series.counts.len()).sum()
+        };
+        while held(&self.queues) > MINUTES_TOGETHER_MAX {
+            let series = || self.queues.values().flat_map(QueueMinutes::series);
+            let oldest = series().filter_map(|series| series.counts.front()).map(|(minute, _)| *minute).min();
+            let newest = series().filter_map(Minutes::last_minute).max();
+            let (Some(oldest), Some(newest)) = (oldest, newest) else { return };
             // A quarter at once, so that this is not done over and over.
             let until = oldest + (newest - oldest) / 4 + 1;
             for line in self.queues.values_mut() {
@@ -113,7 +122,6 @@ impl AllMinutes {
                     counts.retain(|(minute, _)| *minute >= until);
                 }
             }
-            held = self.queues.values().map(series).sum();
         }
     }
 

@@ -1,7 +1,7 @@
 //! What a dashboard is told, and that it costs nothing when nobody watches.
 
 use super::*;
-use crate::command::{Add, Command};
+use crate::command::{Add, Command, WorkerInfo};
 use crate::engine::EngineConfig;
 use crate::names::{ConnId, Origin};
 use crate::testing::new_job;
@@ -98,9 +98,13 @@ fn told_by_time(engine: &mut Engine, until: i64) -> Vec<(i64, &'static str)> {
     told
 }
 
-#[test]
-fn workers_without_a_free_slot_are_told_of_once_a_period_and_silent_ones_when_they_are_dropped() {
-    use crate::command::WorkerInfo;
+/// A heartbeat of the worker below, with so many jobs.
+fn beat(active: u64) -> Command {
+    Command::WorkerHeartbeat { id: "w".to_owned(), active_jobs: Some(active), processed: None, failed: None }
+}
+
+/// An engine that somebody watches, with a registered worker.
+fn with_a_worker_of_two_slots() -> (Engine, Effects) {
     let mut engine = Engine::new(EngineConfig::default(), 1);
     let mut effects = Effects { watched: true, ..Effects::default() };
     engine.tick(NOW, &mut effects);
@@ -114,12 +118,12 @@ fn workers_without_a_free_slot_are_told_of_once_a_period_and_silent_ones_when_th
         started_at: None,
     };
     engine.handle(NOW, FROM, Command::RegisterWorker(info), &mut effects);
-    let beat = |active| Command::WorkerHeartbeat {
-        id: "w".to_owned(),
-        active_jobs: Some(active),
-        processed: None,
-        failed: None,
-    };
+    (engine, effects)
+}
+
+#[test]
+fn workers_without_a_free_slot_are_told_of_once_a_period_and_silent_ones_when_they_are_dropped() {
+    let (mut engine, mut effects) = with_a_worker_of_two_slots();
     engine.handle(NOW, FROM, beat(2), &mut effects);
     let told = told_by_time(&mut engine, 120);
     assert_eq!(
@@ -130,26 +134,7 @@ fn workers_without_a_free_slot_are_told_of_once_a_period_and_silent_ones_when_th
 
 #[test]
 fn a_worker_that_has_a_slot_again_is_not_overloaded() {
-    use crate::command::WorkerInfo;
-    let mut engine = Engine::new(EngineConfig::default(), 1);
-    let mut effects = Effects { watched: true, ..Effects::default() };
-    engine.tick(NOW, &mut effects);
-    let info = WorkerInfo {
-        worker_id: Some("w".to_owned()),
-        name: "n".to_owned(),
-        queues: vec!["q".into()],
-        concurrency: 2,
-        hostname: "h".to_owned(),
-        pid: 1,
-        started_at: None,
-    };
-    engine.handle(NOW, FROM, Command::RegisterWorker(info), &mut effects);
-    let beat = |active| Command::WorkerHeartbeat {
-        id: "w".to_owned(),
-        active_jobs: Some(active),
-        processed: None,
-        failed: None,
-    };
+    let (mut engine, mut effects) = with_a_worker_of_two_slots();
     engine.handle(NOW, FROM, beat(2), &mut effects);
     engine.handle(NOW, FROM, beat(1), &mut effects);
     assert_eq!(told_by_time(&mut engine, 90), []);
