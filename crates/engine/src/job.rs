@@ -388,11 +388,15 @@ impl Job {
         }
     }
 
-    /// The whole timeline: the admission, then what followed. The admission is not stored where it follows from the request.
-    pub fn timeline(&self) -> Vec<TimelineEntry> {
+    /// The first step of its timeline. It is not stored where it follows from the request.
+    pub fn admission(&self) -> TimelineEntry {
         let state = self.rare().and_then(|rare| rare.admitted_as).unwrap_or_else(|| self.state_asked_for());
-        let first = TimelineEntry { state, at: self.created_at, error: None, attempt: None };
-        std::iter::once(first).chain(self.extra.timeline.iter().cloned()).collect()
+        TimelineEntry { state, at: self.created_at, error: None, attempt: None }
+    }
+
+    /// The whole timeline: the admission, then what followed.
+    pub fn timeline(&self) -> Vec<TimelineEntry> {
+        std::iter::once(self.admission()).chain(self.extra.timeline.iter().cloned()).collect()
     }
 
     /// The last message of a failure in the timeline (protocol-core.md 4.1, `failedReason`).

@@ -181,12 +181,22 @@ fn write_uuid(bits: u128, out: &mut fmt::Formatter<'_>) -> fmt::Result {
     out.write_str(std::str::from_utf8(&uuid_text(bits)).expect("hexadecimal digits and dashes are ASCII"))
 }
 
+/// The two hexadecimal digits of each byte.
+const DIGITS: [[u8; 2]; 256] = {
+    const DIGIT: &[u8; 16] = b"0123456789abcdef";
+    let mut pairs = [[0; 2]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        pairs[byte] = [DIGIT[byte >> 4], DIGIT[byte & 15]];
+        byte += 1;
+    }
+    pairs
+};
+
 fn uuid_text(bits: u128) -> [u8; 36] {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
     let mut text = [b'-'; 36];
     for (byte, place) in bits.to_be_bytes().into_iter().zip(DIGIT_PLACES) {
-        text[place] = DIGITS[usize::from(byte >> 4)];
-        text[place + 1] = DIGITS[usize::from(byte & 15)];
+        text[place..place + 2].copy_from_slice(&DIGITS[usize::from(byte)]);
     }
     text
 }

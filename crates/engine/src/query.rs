@@ -84,12 +84,16 @@ impl Engine {
             found.reverse();
         }
         let mut bytes = 0;
-        let records = found.into_iter().map(|(_, key)| {
+        let mut records = Vec::with_capacity(found.len());
+        for (_, key) in found {
             let job = self.known(key);
             bytes += job.payload_bytes();
-            if bytes > ANSWER_BYTES_MAX { Err(Rejection::AnswerTooLong) } else { Ok(self.record(job, now)) }
-        });
-        Ok(Reply::Jobs(records.collect::<Result<_, _>>()?))
+            if bytes > ANSWER_BYTES_MAX {
+                return Err(Rejection::AnswerTooLong);
+            }
+            records.push(self.record(job, now));
+        }
+        Ok(Reply::Jobs(records))
     }
 
     pub(crate) fn counts_per_priority(&self, name: Arc<str>) -> Reply {

@@ -208,8 +208,13 @@ pub(crate) fn merged<T: Copy + Ord>(lists: &[&Ranked<T>], places: Range<usize>) 
     for (list, from) in lists.iter().zip(split(lists, start)) {
         parts.push(list.slice(from..from + (end - start)).peekable());
     }
+    parts.retain(|part| part.len() > 0);
     let mut found = Vec::with_capacity(end - start);
     while found.len() < end - start {
+        if let [only] = &mut parts[..] {
+            found.extend(only.take(end - start - found.len()));
+            break;
+        }
         let least = parts.iter_mut().filter_map(|part| Some((**part.peek()?, part))).min_by_key(|(value, _)| *value);
         let Some((value, part)) = least else { break };
         part.next();
@@ -218,10 +223,12 @@ pub(crate) fn merged<T: Copy + Ord>(lists: &[&Ranked<T>], places: Range<usize>) 
     found
 }
 
-/// How many elements of each list are among the first `count` of all. Each step halves what is left of the longest list.
+/// How many elements of each list are among the first `count` of all. Each step halves what is in doubt of one list; of a single
+/// one, and of a long one beside short ones, that is little from the start.
 fn split<T: Copy + Ord>(lists: &[&Ranked<T>], count: usize) -> Vec<usize> {
-    let mut low = vec![0; lists.len()];
-    let mut high: Vec<usize> = lists.iter().map(|list| list.len()).collect();
+    let total: usize = lists.iter().map(|list| list.len()).sum();
+    let mut low: Vec<usize> = lists.iter().map(|list| count.saturating_sub(total - list.len())).collect();
+    let mut high: Vec<usize> = lists.iter().map(|list| list.len().min(count)).collect();
     while low.iter().sum::<usize>() < count {
         let longest = (0..lists.len()).max_by_key(|at| high[*at] - low[*at]).expect("what is missing is in some list");
         let middle = low[longest].midpoint(high[longest]);

@@ -87,6 +87,20 @@ fn a_plain_record_has_all_its_keys() {
 }
 
 #[test]
+fn a_plain_record_has_the_bytes_of_one_whose_rare_parts_are_empty() {
+    let bytes = |record: JobRecord| {
+        let mut out = BytesMut::new();
+        encode_reply(&mut out, None, &Reply::Jobs(vec![record]), EncodeCtx::default());
+        out
+    };
+    let plain = bytes(record(spec()));
+    let mut with_state = record(spec());
+    with_state.job.extra.rare = Some(Box::default());
+    assert_eq!(bytes(with_state), plain);
+    assert_eq!(bytes(record(NewJob { rare: Some(Box::default()), ..spec() })), plain);
+}
+
+#[test]
 fn options_show_in_the_record() {
     let rare = RareOptions {
         depends_on: vec![JobId::parse("d")],

@@ -3,15 +3,17 @@
 use super::{EncodeCtx, write_id, write_ids};
 use crate::envelope;
 use crate::markers;
-use crate::msgpack::write::{self, MapWriter};
+use crate::msgpack::write::{self, MapWriter, Pairs};
 use bytes::BytesMut;
 use onceover_engine::command::StateName;
 use onceover_engine::command::{RareOptions, Repeat};
 use onceover_engine::job::{Blob, FailedAttempt, Job, RareState, TimelineEntry};
 use onceover_engine::limits::STACK_TRACE_LIMIT_DEFAULT;
+use onceover_engine::names::JobId;
 use onceover_engine::reply::JobRecord;
 use onceover_engine::schedule::Timing;
 use onceover_engine::time::{Millis, Timestamp};
+use std::sync::LazyLock;
 
 /// What a query adds to the record.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -24,23 +26,60 @@ pub enum Extras {
     StateAndOutcome,
 }
 
+/// What few jobs have.
+struct Rare<'a> {
+    options: &'a RareOptions,
+    state: &'a RareState,
+    depends_on: &'a [JobId],
+    children: &'a [JobId],
+    parent: Option<&'a JobId>,
+}
+
+static NO_OPTIONS: LazyLock<RareOptions> = LazyLock::new(RareOptions::default);
+static NO_STATE: LazyLock<RareState> = LazyLock::new(RareState::default);
+
+/// The runs of keys that only say what is rare.
+const RARE_RUNS: [fn(&mut MapWriter<'_>, &Rare<'_>); 3] = [spans, keeping_and_relations, messages];
+
+/// The same of a job that has nothing rare: always the same bytes.
+static PLAIN_RUNS: LazyLock<[Pairs; 3]> = LazyLock::new(|| {
+    let none = Rare { options: &NO_OPTIONS, state: &NO_STATE, depends_on: &[], children: &[], parent: None };
+    RARE_RUNS.map(|run| Pairs::new(|map| run(map, &none)))
+});
+
+impl Rare<'_> {
+    fn of(job: &Job) -> Option<Rare<'_>> {
+        let (options, state) = (job.spec.rare.as_deref(), job.rare());
+        if options.is_none() && state.is_none() {
+            return None;
+        }
+        Some(Rare {
+            options: options.unwrap_or(&NO_OPTIONS),
+            state: state.unwrap_or(&NO_STATE),
+            depends_on: job.depends_on(),
+            children: job.children_ids(),
+            parent: job.parent_id(),
+        })
+    }
+}
+
 /// Appends one record.
 pub fn record(out: &mut BytesMut, record: &JobRecord, extras: Extras, ctx: EncodeCtx) {
     let job = &record.job;
-    let no_options = RareOptions::default();
-    let options = job.spec.rare.as_deref().unwrap_or(&no_options);
-    let no_state = RareState::default();
-    let rare = job.rare().unwrap_or(&no_state);
+    let rare = Rare::of(job);
+    let run = |map: &mut MapWriter<'_>, at: usize| match &rare {
+        Some(rare) => RARE_RUNS[at](map, rare),
+        None => map.pairs(&PLAIN_RUNS[at]),
+    };
     let mut map = MapWriter::begin(out);
     identity(&mut map, job, ctx);
-    schedule(&mut map, record, options);
-    policies(&mut map, job, options);
-    relations(&mut map, job, options);
-    deduplication(&mut map, job, options);
-    map.or_nil("progressMessage", rare.progress_message.as_deref(), write::str);
-    let stack = Some(&rare.stacktrace).filter(|lines| !lines.is_empty());
-    map.or_nil("stacktrace", stack, |out, lines| write::strs(out, lines));
-    map.list("timeline", job.timeline().iter(), timeline_entry);
+    schedule(&mut map, record);
+    run(&mut map, 0);
+    policies(&mut map, job);
+    run(&mut map, 1);
+    deduplication(&mut map, job);
+    run(&mut map, 2);
+    timeline(map.key("timeline"), job);
     if extras == Extras::StateAndOutcome {
         map.str("state", record.state.as_str());
     }
@@ -69,7 +108,7 @@ fn identity(map: &mut MapWriter<'_>, job: &Job, ctx: EncodeCtx) {
     map.or_nil("customId", job.has_custom_id.then_some(&job.id), write_id);
 }
 
-fn schedule(map: &mut MapWriter<'_>, record: &JobRecord, options: &RareOptions) {
+fn schedule(map: &mut MapWriter<'_>, record: &JobRecord) {
     let job = &record.job;
     map.int("priority", i64::from(job.priority));
     map.bool("lifo", job.lifo);
@@ -83,13 +122,16 @@ fn schedule(map: &mut MapWriter<'_>, record: &JobRecord, options: &RareOptions) 
     // A completed job has done all of its work, whatever its worker last said; clients rely on it.
     let done = record.state == StateName::Completed;
     map.number("progress", if done { 100.0 } else { job.progress });
-    map.or_nil("ttl", options.ttl, millis);
-    map.or_nil("timeout", options.timeout, millis);
-    map.or_nil("stallTimeout", options.stall_timeout, millis);
-    map.or_nil("repeat", options.repeat.as_ref(), repeat);
 }
 
-fn policies(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
+fn spans(map: &mut MapWriter<'_>, rare: &Rare<'_>) {
+    map.or_nil("ttl", rare.options.ttl, millis);
+    map.or_nil("timeout", rare.options.timeout, millis);
+    map.or_nil("stallTimeout", rare.options.stall_timeout, millis);
+    map.or_nil("repeat", rare.options.repeat.as_ref(), repeat);
+}
+
+fn policies(map: &mut MapWriter<'_>, job: &Job) {
     let spec = &job.spec;
     map.int("maxAttempts", i64::from(spec.max_attempts));
     map.int("backoff", spec.backoff.delay.0);
@@ -102,35 +144,42 @@ fn policies(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
     map.bool("removeOnComplete", spec.remove_on_complete);
     map.bool("removeOnFail", spec.remove_on_fail);
     map.bool("durable", spec.durable);
+}
+
+fn keeping_and_relations(map: &mut MapWriter<'_>, rare: &Rare<'_>) {
+    let options = rare.options;
     let stack_trace_limit = options.stack_trace_limit.unwrap_or(STACK_TRACE_LIMIT_DEFAULT);
     map.int("stackTraceLimit", i64::from(stack_trace_limit));
     map.or_nil("keepLogs", options.keep_logs, write::number);
     map.or_nil("sizeLimit", options.size_limit, write::number);
     map.strs("tags", &options.tags);
     map.or_nil("groupId", options.group.as_ref().map(|group| &*group.id), write::str);
-}
-
-fn relations(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
-    write_ids(map.key("dependsOn"), job.depends_on().iter());
-    write_ids(map.key("childrenIds"), job.children_ids().iter());
+    write_ids(map.key("dependsOn"), rare.depends_on.iter());
+    write_ids(map.key("childrenIds"), rare.children.iter());
     // bunqueue never counts here either.
     map.int("childrenCompleted", 0);
-    map.or_nil("parentId", job.parent_id(), write_id);
+    map.or_nil("parentId", rare.parent, write_id);
     map.bool("failParentOnFailure", options.fail_parent_on_failure);
     map.bool("removeDependencyOnFailure", options.remove_dependency_on_failure);
     map.bool("continueParentOnFailure", options.continue_parent_on_failure);
     map.bool("ignoreDependencyOnFailure", options.ignore_dependency_on_failure);
 }
 
-fn deduplication(map: &mut MapWriter<'_>, job: &Job, options: &RareOptions) {
+fn deduplication(map: &mut MapWriter<'_>, job: &Job) {
     let dedup = &job.spec.dedup;
     // An absent uniqueKey would read as a key without a text in the npm client.
     map.or_nil("uniqueKey", job.dedup_key.as_deref(), write::str);
     map.or_nil("deduplicationTtl", dedup.ttl, millis);
     map.bool("deduplicationExtend", dedup.extend);
     map.bool("deduplicationReplace", dedup.replace);
-    map.or_nil("debounceId", options.debounce_id.as_deref(), write::str);
-    map.or_nil("debounceTtl", options.debounce_ttl, write::number);
+}
+
+fn messages(map: &mut MapWriter<'_>, rare: &Rare<'_>) {
+    map.or_nil("debounceId", rare.options.debounce_id.as_deref(), write::str);
+    map.or_nil("debounceTtl", rare.options.debounce_ttl, write::number);
+    map.or_nil("progressMessage", rare.state.progress_message.as_deref(), write::str);
+    let stack = Some(&rare.state.stacktrace).filter(|lines| !lines.is_empty());
+    map.or_nil("stacktrace", stack, |out, lines| write::strs(out, lines));
 }
 
 fn repeat(out: &mut BytesMut, repeat: &Repeat) {
@@ -160,6 +209,12 @@ fn repeat(out: &mut BytesMut, repeat: &Repeat) {
     if let Some(id) = &repeat.job_id {
         map.str("jobId", id);
     }
+}
+
+fn timeline(out: &mut BytesMut, job: &Job) {
+    write::array(out, 1 + job.extra.timeline.len());
+    timeline_entry(out, &job.admission());
+    job.extra.timeline.iter().for_each(|entry| timeline_entry(out, entry));
 }
 
 fn timeline_entry(out: &mut BytesMut, entry: &TimelineEntry) {

@@ -92,7 +92,7 @@ fn answer(out: &mut BytesMut, req_id: Option<&ReqId>, write: impl FnOnce(&mut Ma
 pub(crate) fn write_id(out: &mut BytesMut, id: &JobId) {
     match id {
         JobId::Text(text) => write::str(out, text),
-        JobId::Uuid(uuid) => write::str_bytes(out, &uuid.text()),
+        JobId::Uuid(uuid) => write::str_array(out, &uuid.text()),
     }
 }
 

@@ -11,17 +11,24 @@ use bytes::{BufMut, BytesMut};
 
 /// The longest text whose length stands in its first byte.
 const SHORT_TEXT_BYTES_MAX: usize = 31;
+/// Of a float64.
+const FLOAT_BYTES: usize = 9;
+/// Of a short key with a value of fixed length.
+const PAIR_BYTES_MAX: usize = 1 + SHORT_TEXT_BYTES_MAX + FLOAT_BYTES;
+const NIL: u8 = 0xc0;
+const FALSE: u8 = 0xc2;
+const TRUE: u8 = 0xc3;
 
 /// Appends nil.
 #[inline]
 pub fn nil(out: &mut BytesMut) {
-    out.put_u8(0xc0);
+    out.put_u8(NIL);
 }
 
 /// Appends a boolean.
 #[inline]
 pub fn bool(out: &mut BytesMut, value: bool) {
-    out.put_u8(if value { 0xc3 } else { 0xc2 });
+    out.put_u8(if value { TRUE } else { FALSE });
 }
 
 /// Appends an integer: smallest form between -2^31 and 2^32-1, float64 beyond.
@@ -69,7 +76,13 @@ pub fn time(out: &mut BytesMut, millis: i64) {
 /// Appends a float64.
 #[inline]
 pub fn float(out: &mut BytesMut, value: f64) {
-    tagged(out, 0xcb, value.to_be_bytes());
+    out.extend_from_slice(&float_bytes(value));
+}
+
+#[inline(always)]
+fn float_bytes(value: f64) -> [u8; FLOAT_BYTES] {
+    let [a, b, c, d, e, f, g, h] = value.to_be_bytes();
+    [0xcb, a, b, c, d, e, f, g, h]
 }
 
 /// Appends a text.
@@ -80,6 +93,17 @@ pub fn str(out: &mut BytesMut, text: &str) {
 
 /// Appends a text that is already bytes, UTF-8 or not.
 pub fn str_bytes(out: &mut BytesMut, text: &[u8]) {
+    text_bytes(out, text);
+}
+
+/// The same for a text whose length is known where it is written: a few moves.
+#[inline]
+pub fn str_array<const N: usize>(out: &mut BytesMut, text: &[u8; N]) {
+    text_bytes(out, text);
+}
+
+#[inline(always)]
+fn text_bytes(out: &mut BytesMut, text: &[u8]) {
     match text.len() {
         length @ 0..=SHORT_TEXT_BYTES_MAX => out.put_u8(0xa0 | length as u8),
         length @ 32..=0xff => out.extend_from_slice(&[0xd9, length as u8]),
@@ -149,15 +173,25 @@ impl<'w> MapWriter<'w> {
     /// Inlined wherever a key is written: its length is known there, so all of it becomes a few moves. A job has 47 keys.
     #[inline(always)]
     pub fn key(&mut self, key: &str) -> &mut BytesMut {
+        self.pair(key, []);
+        self.out
+    }
+
+    /// A key and the bytes of its value in one piece.
+    #[inline(always)]
+    fn pair<const N: usize>(&mut self, key: &str, value: [u8; N]) {
         self.count += 1;
         if key.len() <= SHORT_TEXT_BYTES_MAX {
-            self.out.reserve(1 + key.len());
-            self.out.put_u8(0xa0 | key.len() as u8);
-            self.out.extend_from_slice(key.as_bytes());
+            let mut piece = [0; PAIR_BYTES_MAX];
+            piece[0] = 0xa0 | key.len() as u8;
+            piece[1..=key.len()].copy_from_slice(key.as_bytes());
+            let end = 1 + key.len() + N;
+            piece[1 + key.len()..end].copy_from_slice(&value);
+            self.out.extend_from_slice(&piece[..end]);
         } else {
             str(self.out, key);
+            self.out.extend_from_slice(&value);
         }
-        self.out
     }
 
     /// A pair whose value is a map.
@@ -168,13 +202,16 @@ impl<'w> MapWriter<'w> {
     /// A pair with a boolean.
     #[inline(always)]
     pub fn bool(&mut self, key: &str, value: bool) {
-        bool(self.key(key), value);
+        self.pair(key, [if value { TRUE } else { FALSE }]);
     }
 
     /// A pair with an integer.
     #[inline(always)]
     pub fn int(&mut self, key: &str, value: i64) {
-        int(self.key(key), value);
+        match value {
+            0..=0x7f => self.pair(key, [value as u8]),
+            _ => int(self.key(key), value),
+        }
     }
 
     /// A pair with a number that may have a fraction.
@@ -186,7 +223,7 @@ impl<'w> MapWriter<'w> {
     /// A pair with a time in milliseconds since the epoch.
     #[inline(always)]
     pub fn time(&mut self, key: &str, millis: i64) {
-        time(self.key(key), millis);
+        self.pair(key, float_bytes(millis as f64));
     }
 
     /// A pair with a text.
@@ -217,20 +254,44 @@ impl<'w> MapWriter<'w> {
         raw(self.key(key), value);
     }
 
+    /// Pairs that are kept as bytes.
+    pub fn pairs(&mut self, pairs: &Pairs) {
+        self.count += pairs.count;
+        raw(self.out, &pairs.bytes);
+    }
+
     /// A pair with nil.
     #[inline(always)]
     pub fn nil(&mut self, key: &str) {
-        nil(self.key(key));
+        self.pair(key, [NIL]);
     }
 
     /// A pair that is always there: `write` for a value, nil for none.
     #[inline(always)]
     pub fn or_nil<T>(&mut self, key: &str, value: Option<T>, write: impl FnOnce(&mut BytesMut, T)) {
-        let out = self.key(key);
         match value {
-            Some(value) => write(out, value),
-            None => nil(out),
+            Some(value) => write(self.key(key), value),
+            None => self.nil(key),
         }
+    }
+}
+
+/// Pairs of a map that are always the same, kept as bytes.
+#[derive(Debug)]
+pub struct Pairs {
+    bytes: BytesMut,
+    count: u16,
+}
+
+impl Pairs {
+    /// The pairs that `write` writes.
+    pub fn new(write: impl FnOnce(&mut MapWriter<'_>)) -> Pairs {
+        let mut bytes = BytesMut::new();
+        let mut map = MapWriter::begin(&mut bytes);
+        write(&mut map);
+        let (count, from) = (map.count, map.count_at + size_of::<u16>());
+        drop(map);
+        Pairs { bytes: bytes.split_off(from), count }
     }
 }
 
