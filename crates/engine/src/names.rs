@@ -201,20 +201,31 @@ fn uuid_text(bits: u128) -> [u8; 36] {
     text
 }
 
+/// What each byte is worth as a lower-case hexadecimal digit; [`NO_DIGIT`] for those that are none.
+const DIGIT_VALUES: [u8; 256] = {
+    let mut values = [NO_DIGIT; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let [high, low] = DIGITS[byte];
+        (values[high as usize], values[low as usize]) = (byte as u8 >> 4, byte as u8 & 15);
+        byte += 1;
+    }
+    values
+};
+const NO_DIGIT: u8 = 0x10;
+
 /// The number of a canonical lower-case UUID text, or nothing.
 fn parse_uuid(text: &str) -> Option<u128> {
     let text: &[u8; 36] = text.as_bytes().try_into().ok()?;
     if [8, 13, 18, 23].into_iter().any(|dash: usize| text[dash] != b'-') {
         return None;
     }
-    let digit = |place: usize| match text[place] {
-        digit @ b'0'..=b'9' => Some(digit - b'0'),
-        digit @ b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    };
-    let mut bytes = [0; 16];
+    let digit = |place: usize| DIGIT_VALUES[usize::from(text[place])];
+    let (mut bytes, mut all) = ([0; 16], 0);
     for (byte, place) in bytes.iter_mut().zip(DIGIT_PLACES) {
-        *byte = digit(place)? << 4 | digit(place + 1)?;
+        let (high, low) = (digit(place), digit(place + 1));
+        all |= high | low;
+        *byte = high << 4 | low;
     }
-    Some(u128::from_be_bytes(bytes))
+    (all & NO_DIGIT == 0).then_some(u128::from_be_bytes(bytes))
 }

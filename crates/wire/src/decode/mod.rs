@@ -24,8 +24,9 @@ use crate::msgpack::{Raw, Value};
 use crate::request::{DecodeError, Decoded, ReqId, Request};
 use fields::Fields;
 use onceover_engine::command::{Command, NewJob};
+use rustc_hash::FxHashMap;
 use std::borrow::Cow;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 type Result<T> = std::result::Result<T, DecodeError>;
 
@@ -43,7 +44,7 @@ struct Hints {
 
 type Decode = fn(&Fields<'_>, &mut Hints) -> Result<Request>;
 
-/// Every command, in the order of their names: it is searched by halving.
+/// Every command, in the order of their names.
 const COMMANDS: &[(&str, Decode)] = &[
     ("ACK", work::ack),
     ("ACKB", work::ack_bulk),
@@ -187,26 +188,22 @@ impl Decoder {
 
     fn fields(&mut self, fields: &Fields<'_>, batch_max: usize) -> Option<Decoded> {
         let req_id = fields.raw("reqId");
-        let is_text = matches!(req_id.map(Raw::value), Some(Value::Str(_)));
         let as_sent = req_id.map(|raw| ReqId::new(raw.bytes()));
-        let Some(cmd) = command_name(fields) else {
-            return Some(Decoded { req_id: as_sent.filter(|_| is_text), ..refused(DecodeError::bad_command()) });
+        let Some((name, decode)) = command(fields) else {
+            let Some(cmd) = command_name(fields) else {
+                let is_text = matches!(req_id.map(Raw::value), Some(Value::Str(_)));
+                return Some(Decoded { req_id: as_sent.filter(|_| is_text), ..refused(DecodeError::bad_command()) });
+            };
+            let error = DecodeError::unknown(&cmd);
+            let cmd = Some(Cow::Owned(cmd.into_owned()));
+            return Some(Decoded { req_id: as_sent, cmd, result: Err(error), protocol2: comes_from_protocol2(fields) });
         };
         let spec = self.spec.take();
         let mut hints = Hints { protocol2: comes_from_protocol2(fields), batch_max, put_off: false, spec };
-        let (cmd, result) = match COMMANDS.binary_search_by(|(name, _)| (*name).cmp(&*cmd)) {
-            Ok(at) => {
-                let (name, decode) = COMMANDS[at];
-                (Cow::Borrowed(name), decode(fields, &mut hints))
-            }
-            Err(_) => {
-                let error = DecodeError::unknown(&cmd);
-                (Cow::Owned(cmd.into_owned()), Err(error))
-            }
-        };
+        let result = decode(fields, &mut hints);
         self.spec = hints.spec;
-        let decoded = Decoded { req_id: as_sent, cmd: Some(cmd), result, protocol2: hints.protocol2 };
-        (!hints.put_off).then_some(decoded)
+        let protocol2 = hints.protocol2;
+        (!hints.put_off).then_some(Decoded { req_id: as_sent, cmd: Some(Cow::Borrowed(name)), result, protocol2 })
     }
 }
 
@@ -224,6 +221,14 @@ fn no_map(frame: &[u8]) -> DecodeError {
 
 fn refused(error: DecodeError) -> Decoded {
     Decoded { req_id: None, cmd: None, result: Err(error), protocol2: false }
+}
+
+/// The command, if it is one of ours.
+fn command(fields: &Fields<'_>) -> Option<(&'static str, Decode)> {
+    static PLACES: LazyLock<FxHashMap<&[u8], usize>> =
+        LazyLock::new(|| COMMANDS.iter().enumerate().map(|(at, (name, _))| (name.as_bytes(), at)).collect());
+    let Value::Str(name) = fields.raw("cmd")?.value() else { return None };
+    PLACES.get(name).map(|at| COMMANDS[*at])
 }
 
 /// The command as text, none when it is missing or what JavaScript takes for false.
@@ -255,6 +260,6 @@ mod table_tests {
 
     #[test]
     fn the_table_is_in_order() {
-        assert!(COMMANDS.is_sorted_by(|(a, _), (b, _)| a < b), "it is searched by halving");
+        assert!(COMMANDS.is_sorted_by(|(a, _), (b, _)| a < b), "each name stands there once");
     }
 }

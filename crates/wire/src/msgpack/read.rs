@@ -116,16 +116,41 @@ impl<'a> Reader<'a> {
     /// # Errors
     /// [`Malformed`] as for [`Reader::raw`], and for a key that cannot be one.
     pub fn pair(&mut self) -> Result<(Option<&'a [u8]>, Raw<'a>), Malformed> {
-        let name = match self.token()? {
-            Token::Str(name) => Some(name),
-            other if is_key(&other) => None,
-            _ => return Err(Malformed),
+        let name = match self.short_text() {
+            Some(name) => Some(name),
+            None => self.other_key()?,
         };
         Ok((name, self.raw_within(DEPTH_MAX - 1)?))
     }
 
+    /// A text of at most 31 bytes, as all names of fields are; none, and nothing is read, when something else comes next.
+    #[inline]
+    fn short_text(&mut self) -> Option<&'a [u8]> {
+        let (tag @ 0xa0..=0xbf, rest) = self.rest.split_first()? else { return None };
+        let (text, rest) = rest.split_at_checked(usize::from(tag & 0x1f))?;
+        self.rest = rest;
+        Some(text)
+    }
+
+    /// A key, which has a name if it is text.
+    fn other_key(&mut self) -> Result<Option<&'a [u8]>, Malformed> {
+        match self.token()? {
+            Token::Str(name) => Ok(Some(name)),
+            other if is_key(&other) => Ok(None),
+            _ => Err(Malformed),
+        }
+    }
+
     /// Walks over one value. The recursion is bounded by `depth_left`, not by the input.
+    #[inline]
     fn walk(&mut self, depth_left: usize) -> Result<(), Malformed> {
+        match self.short_text() {
+            Some(_) => Ok(()),
+            None => self.walk_other(depth_left),
+        }
+    }
+
+    fn walk_other(&mut self, depth_left: usize) -> Result<(), Malformed> {
         let (count, is_map) = match self.token()? {
             Token::Array(count) => (count, false),
             Token::Map(count) => (count, true),
@@ -134,8 +159,8 @@ impl<'a> Reader<'a> {
         };
         let depth_left = depth_left.checked_sub(1).ok_or(Malformed)?;
         for _ in 0..count {
-            if is_map && !is_key(&self.token()?) {
-                return Err(Malformed);
+            if is_map && self.short_text().is_none() {
+                self.other_key()?;
             }
             self.walk(depth_left)?;
         }
