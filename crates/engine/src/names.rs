@@ -229,3 +229,7 @@ fn parse_uuid(text: &str) -> Option<u128> {
     }
     (all & NO_DIGIT == 0).then_some(u128::from_be_bytes(bytes))
 }
+
+#[cfg(test)]
+#[path = "names_tests.rs"]
+mod names_tests;

@@ -92,15 +92,14 @@ fn members(
 ) -> Result<(u64, u64), Malformed> {
     let (mut members, mut sum) = (0, 0_u64);
     for _ in 0..count {
-        let key = reader.token()?;
+        let mut hasher = FxHasher::default();
+        match reader.short_text() {
+            Some(text) => hasher.write(text),
+            None => hasher.write(&key_text(reader.token()?).ok_or(Malformed)?),
+        }
         let value = reader.token()?;
         if matches!(value, Token::Ext(EXT_UNDEFINED, _)) {
             continue;
-        }
-        let mut hasher = FxHasher::default();
-        match key {
-            Token::Str(text) => hasher.write(text),
-            other => hasher.write(&key_text(other).ok_or(Malformed)?),
         }
         add(&mut hasher, value, reader, depth_left, values_left)?;
         members += 1;

@@ -41,7 +41,8 @@ const PLAIN: Places = Places::of(&[
 ]);
 
 pub fn push(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
-    let add = names::queue_text(fields).and_then(|queue| add(fields, queue, "jobId", hints));
+    let before = hints.spec.clone();
+    let add = queue_text(fields, before.as_deref()).and_then(|queue| add(fields, queue, "jobId", hints));
     match add {
         Ok(add) => engine(Command::Push { add, replay_of: None }),
         Err(error) => Err(with_add(error, fields, fields, "jobId")),
@@ -49,7 +50,8 @@ pub fn push(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
 }
 
 pub fn push_bulk(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
-    let queue = names::queue_text(fields).map_err(|error| with_add(error, fields, fields, "customId"))?;
+    let before = hints.spec.clone();
+    let queue = queue_text(fields, before.as_deref()).map_err(|error| with_add(error, fields, fields, "customId"))?;
     let jobs = fields.required_list("jobs")?;
     if jobs.len() > hints.batch_max {
         hints.put_off = true;
@@ -94,7 +96,8 @@ pub fn add(fields: &Fields<'_>, queue: &str, id_field: &str, hints: &mut Hints) 
     let backoff = backoff(fields)?;
     let ttl = fields.millis("ttl", YEAR)?;
     let depends_on = fields.job_ids("dependsOn")?;
-    let (name, data) = name_and_data(fields, "name", hints)?;
+    let before = hints.spec.clone();
+    let (name, data) = name_and_data(fields, "name", before.as_deref().map(|before| &*before.name), hints)?;
     let custom_id = fields.ident(id_field)?.map(|text| JobId::parse(&text));
     let max_size = group_max_size(fields)?;
     let group = group.map(|group| Group { max_size, ..group });
@@ -216,11 +219,32 @@ fn rare(fields: &Fields<'_>) -> Result<RareOptions> {
     })
 }
 
+/// The text of a field that says what is known already, so that it needs no second look.
+fn known_text<'a>(field: Option<Raw<'_>>, known: Option<&'a str>) -> Option<&'a str> {
+    let (field, known) = field.zip(known)?;
+    matches!(field.value(), Value::Str(text) if text == known.as_bytes()).then_some(known)
+}
+
+/// The queue's name; most often that of the add before.
+fn queue_text<'a>(fields: &Fields<'a>, before: Option<&'a NewJob>) -> Result<&'a str> {
+    match known_text(fields.raw("queue"), before.map(|before| &*before.queue)) {
+        Some(queue) => Ok(queue),
+        None => names::queue_text(fields),
+    }
+}
+
 /// The job's name, in the named field, and its data, with the name taken out of the data where an older client put it.
-pub fn name_and_data<'a>(fields: &Fields<'a>, field: &str, hints: &mut Hints) -> Result<(&'a str, Option<Payload>)> {
+/// `known` is a good name.
+pub fn name_and_data<'a>(
+    fields: &Fields<'a>,
+    field: &str,
+    known: Option<&'a str>,
+    hints: &mut Hints,
+) -> Result<(&'a str, Option<Payload>)> {
     let data = fields.raw("data");
     if let Some(name) = fields.raw(field) {
-        return Ok((names::job_name(name.value())?, data.map(names::payload)));
+        let known = known_text(Some(name), known).map(Ok);
+        return Ok((known.unwrap_or_else(|| names::job_name(name.value()))?, data.map(names::payload)));
     }
     if let Some(Value::Map(map)) = data.map(Raw::value)
         && let Some((name, data)) = envelope::lift(map)

@@ -104,15 +104,20 @@ impl<'a> Fields<'a> {
     }
 
     /// A key that is not text has no name: it has a text form, but none that a field is called by.
+    #[inline]
     fn push(&mut self, name: Option<&'a [u8]>, value: Raw<'a>) {
         let Some(name) = name else { return };
         if value.is_undefined() {
-            self.entries.retain(|earlier| earlier.name != name);
-        } else {
-            let place = place(name);
-            self.present.0 |= 1 << place;
-            self.entries.push(Entry { name, place, value });
+            return self.forget(name);
         }
+        let place = place(name);
+        self.present.0 |= 1 << place;
+        self.entries.push(Entry { name, place, value });
+    }
+
+    #[cold]
+    fn forget(&mut self, name: &[u8]) {
+        self.entries.retain(|earlier| earlier.name != name);
     }
 
     /// Whether the field is certainly not there. Most options of most requests are not: getters ask this first, and are

@@ -20,7 +20,7 @@ pub fn save(fields: &Fields<'_>, hints: &mut Hints) -> Result<Request> {
     if let Some(raw) = fields.raw("data") {
         names::check_payload(raw)?;
     }
-    let (job_name, data) = add::name_and_data(fields, "jobName", hints)?;
+    let (job_name, data) = add::name_and_data(fields, "jobName", None, hints)?;
     let timezone = fields.filled_text("timezone")?;
     let (timing, also_every) = timing(fields, timezone)?;
     let limit = fields.integer("maxLimit", Bounds::new(-Bounds::NATURAL.max, Bounds::NATURAL.max))?;

@@ -104,6 +104,7 @@ impl<'a> Reader<'a> {
         self.raw_within(DEPTH_MAX)
     }
 
+    #[inline]
     fn raw_within(&mut self, depth_left: usize) -> Result<Raw<'a>, Malformed> {
         let start = self.rest;
         self.walk(depth_left)?;
@@ -115,6 +116,7 @@ impl<'a> Reader<'a> {
     ///
     /// # Errors
     /// [`Malformed`] as for [`Reader::raw`], and for a key that cannot be one.
+    #[inline]
     pub fn pair(&mut self) -> Result<(Option<&'a [u8]>, Raw<'a>), Malformed> {
         let name = match self.short_text() {
             Some(name) => Some(name),
@@ -125,7 +127,7 @@ impl<'a> Reader<'a> {
 
     /// A text of at most 31 bytes, as all names of fields are; none, and nothing is read, when something else comes next.
     #[inline]
-    fn short_text(&mut self) -> Option<&'a [u8]> {
+    pub fn short_text(&mut self) -> Option<&'a [u8]> {
         let (tag @ 0xa0..=0xbf, rest) = self.rest.split_first()? else { return None };
         let (text, rest) = rest.split_at_checked(usize::from(tag & 0x1f))?;
         self.rest = rest;
@@ -277,6 +279,7 @@ impl<'a> Raw<'a> {
 
     /// Whether this is JavaScript's `undefined`, extension type 0 of any length.
     #[must_use]
+    #[inline]
     pub fn is_undefined(self) -> bool {
         matches!(self.0[0], 0xc7..=0xc9 | 0xd4..=0xd8) && self.value() == Value::Absent
     }
