@@ -99,7 +99,7 @@ impl Turns {
 
     /// The answers that the core has released.
     pub fn encode(&mut self, answers: &mut BytesMut) {
-        while let Ok(batch) = self.end.batches.try_recv() {
+        while let Some(batch) = self.end.batches.try_recv() {
             for out in &batch {
                 let Out::Reply { request, reply } = out else { continue };
                 let id = self.ids[(request - self.answered) as usize].as_ref();

@@ -7,11 +7,13 @@ use crate::access::Access;
 use crate::clock::wall_now;
 use crate::config::BrokerConfig;
 use crate::core::Core;
-use crate::core_thread::{self, AnyCore, ThreadEnd};
+use crate::core_thread;
+use crate::driver::{AnyCore, Driver, ThreadEnd};
 use crate::error::StartError;
 use crate::handle::{BrokerHandle, BrokerStatus, Data, Shared};
 use crate::inbox::{Inbox, Message};
 use crate::limits::STOP_TIMEOUT;
+use crate::mail::Mail;
 use crate::open_files;
 use crate::process;
 use crate::server::{Door, Rules};
@@ -24,7 +26,7 @@ use onceover_store::{SqliteStore, Storage};
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 use tokio::runtime::Runtime;
@@ -75,7 +77,7 @@ impl Broker {
             .enable_all()
             .build()
             .map_err(StartError::System)?;
-        let (inbox, messages) = Inbox::new();
+        let (inbox, mail) = Inbox::new();
         let (wanted, found) = process::channel();
         let rules = Rules {
             access: Arc::new(Access::new(&config.auth_tokens)),
@@ -96,7 +98,7 @@ impl Broker {
         let courier = Courier::new(runtime.handle().clone(), shared.inbox.clone(), config.webhooks);
         core.outward.courier = Some(courier);
         let handle = BrokerHandle::new(shared);
-        let thread = CoreThread { messages, hints, handle: handle.clone() };
+        let thread = CoreThread { mail, hints, handle: handle.clone() };
         let core = thread::Builder::new()
             .name("onceover-core".to_owned())
             .spawn(move || thread.run(core))
@@ -160,14 +162,14 @@ impl Drop for Broker {
 }
 
 struct CoreThread {
-    messages: mpsc::Receiver<Message>,
+    mail: Arc<Mail>,
     hints: Arc<Hints>,
     handle: BrokerHandle,
 }
 
 impl CoreThread {
     fn run(self, core: AnyCore) {
-        let ended = match core_thread::run(core, &self.messages, &self.hints) {
+        let ended = match core_thread::run(Driver::new(core, Arc::clone(&self.hints)), &self.mail) {
             ThreadEnd::Stopped => BrokerStatus::Stopped,
             ThreadEnd::Failed(failure) => BrokerStatus::Failed {
                 message: format!("The broker stopped: {failure}"),
@@ -183,6 +185,7 @@ impl CoreThread {
         }
         // The status stands before the messages are dropped, so whoever waits for an answer learns the reason.
         self.handle.shared().end(ended);
+        self.mail.close();
         self.hints.ended();
     }
 }

@@ -19,7 +19,7 @@ pub enum Jump {
     Back(Millis),
 }
 
-/// Gives the time of each turn. Owned by the core thread.
+/// Gives the time of each turn. Owned by who drives the core.
 #[derive(Debug)]
 pub struct Clock {
     last: Duration,

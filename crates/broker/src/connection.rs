@@ -106,11 +106,13 @@ pub async fn serve(mut socket: impl Socket, session: Session) {
 async fn exchange(socket: &mut impl Socket, session: &Session, end: LineEnd) -> End {
     let (read, write) = socket.halves();
     let asked = Asked::default();
-    let fill = Arc::clone(&end.fill);
-    let mut reading = std::pin::pin!(read_loop(read, session, &asked, &fill));
+    let (fill, attention) = (Arc::clone(&end.fill), end.batches.attention());
+    let mut reading = std::pin::pin!(read_loop(read, session, &asked, &fill, attention));
     let mut writing = std::pin::pin!(write_loop(write, end, &asked));
     let close_when = |all_written| if all_written { End::LastWords } else { End::Gone };
     tokio::select! {
+        // In this order: what the core answers while a message is handed over is written before this waits.
+        biased;
         ended = &mut reading => match ended {
             ReadEnd::Gone => End::Gone,
             ReadEnd::Unfinished => {
@@ -159,7 +161,7 @@ async fn write_loop(mut socket: impl AsyncWrite + Unpin, mut end: LineEnd, asked
                 return true;
             }
             // Small batches that wait already leave in the same write.
-            let Ok(next) = end.batches.try_recv() else { break };
+            let Some(next) = end.batches.try_recv() else { break };
             batch = next;
         }
         if write(&mut socket, &encoded).await.is_err() {

@@ -56,7 +56,7 @@ impl Bench {
     }
 
     fn received(&mut self) -> Vec<String> {
-        let batches = std::iter::from_fn(|| self.end.batches.try_recv().ok());
+        let batches = std::iter::from_fn(|| self.end.batches.try_recv());
         let outs: Vec<Out> = batches.flatten().collect();
         let mut written = Weight::default();
         outs.iter().for_each(|out| written.add(out));

@@ -8,7 +8,6 @@ use crate::inbox::{Ask, Frame, Message};
 use crate::limits::{SPARSE_COMMANDS_MAX, TURN_BYTES_MAX, TURN_COMMANDS_MAX};
 use onceover_engine::names::ConnId;
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::mpsc::Receiver;
 
 /// What has arrived and was not taken yet. Bounded by the room of the inbox, which these messages still hold.
 #[derive(Default)]
@@ -31,9 +30,9 @@ impl Waiting {
     }
 
     /// Adds to `messages` what one turn takes of everything that has arrived.
-    pub fn take(&mut self, inbox: &Receiver<Message>, messages: &mut Vec<Message>) {
+    pub fn take(&mut self, arrived: &mut VecDeque<Message>, messages: &mut Vec<Message>) {
         while self.last.is_none()
-            && let Ok(message) = inbox.try_recv()
+            && let Some(message) = arrived.pop_front()
         {
             self.put(message);
         }

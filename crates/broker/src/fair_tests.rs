@@ -2,7 +2,6 @@
 
 use super::*;
 use crate::inbox::Frames;
-use std::sync::mpsc;
 use std::time::Instant;
 
 /// A message of `count` commands; `number` is told apart by its first request.
@@ -25,12 +24,11 @@ fn name(message: &Message) -> String {
 
 /// What the turns take, one list each.
 fn turns(waiting: &mut Waiting, messages: Vec<Message>) -> Vec<Vec<String>> {
-    let (sender, inbox) = mpsc::channel();
-    messages.into_iter().for_each(|message| sender.send(message).expect("the inbox is open"));
+    let mut arrived = VecDeque::from(messages);
     let mut turns = Vec::new();
     loop {
         let mut taken = Vec::new();
-        waiting.take(&inbox, &mut taken);
+        waiting.take(&mut arrived, &mut taken);
         if taken.is_empty() {
             return turns;
         }
@@ -83,14 +81,13 @@ fn the_end_of_a_connection_comes_behind_what_it_asked() {
 
 #[test]
 fn a_stop_comes_behind_everything_that_arrived_before_it_and_nothing_behind_it() {
-    let messages = vec![frames(1, 0, TURN_COMMANDS_MAX), frames(1, 1, 100), Message::Stop, frames(2, 0, 1)];
+    let messages = [frames(1, 0, TURN_COMMANDS_MAX), frames(1, 1, 100), Message::Stop, frames(2, 0, 1)];
     let mut waiting = Waiting::default();
-    let (sender, inbox) = mpsc::channel();
-    messages.into_iter().for_each(|message| sender.send(message).expect("the inbox is open"));
+    let mut arrived = VecDeque::from(messages);
     let mut taken = Vec::new();
     while !taken.contains(&"stop".to_owned()) {
         let mut turn = Vec::new();
-        waiting.take(&inbox, &mut turn);
+        waiting.take(&mut arrived, &mut turn);
         taken.extend(turn.iter().map(name));
     }
     assert_eq!(taken, ["1.0", "1.1", "stop"]);

@@ -1,4 +1,4 @@
-//! What the core thread is told, and the bounded way to tell it.
+//! What the core is told, and the bounded way to tell it.
 //!
 //! Messages of one sender arrive in the order in which they were sent. Frames of clients are bounded by bytes: a
 //! connection takes a permit before it decodes, so a full inbox stops it from reading and TCP slows its client down. Long
@@ -11,6 +11,7 @@ use crate::core::Core;
 use crate::core_view::CoreView;
 use crate::error::BrokerDown;
 use crate::limits::{INBOX_BYTES_MAX, INBOX_LONG_BYTES_MAX};
+use crate::mail::Mail;
 use crate::outbox::Line;
 use crate::unfinished::Unfinished;
 use onceover_engine::command::Command;
@@ -19,7 +20,7 @@ use onceover_engine::reply::Reply;
 use onceover_store::Storage;
 use onceover_wire::request::{Monitor, RefusedAdd};
 use std::borrow::Cow;
-use std::sync::{Arc, mpsc};
+use std::sync::Arc;
 use std::time::Instant;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, oneshot};
 
@@ -151,7 +152,7 @@ pub struct Problem {
 /// The sending side. Cheap to clone.
 #[derive(Clone)]
 pub struct Inbox {
-    to_core: mpsc::Sender<Message>,
+    mail: Arc<Mail>,
     room: Arc<Semaphore>,
     room_long: Arc<Semaphore>,
     decoding_long: Arc<Semaphore>,
@@ -165,17 +166,17 @@ pub struct CoreGone;
 impl Inbox {
     /// An inbox and what the core reads from.
     #[must_use]
-    pub fn new() -> (Inbox, mpsc::Receiver<Message>) {
-        let (to_core, receiver) = mpsc::channel();
+    pub fn new() -> (Inbox, Arc<Mail>) {
+        let mail = Arc::new(Mail::default());
         let room = |permits| Arc::new(Semaphore::new(permits));
         let inbox = Inbox {
-            to_core,
+            mail: Arc::clone(&mail),
             room: room(INBOX_BYTES_MAX),
             room_long: room(INBOX_LONG_BYTES_MAX),
             decoding_long: room(1),
             unfinished: Arc::default(),
         };
-        (inbox, receiver)
+        (inbox, mail)
     }
 
     /// Waits until there is room for `bytes`. More than the whole inbox counts as the whole inbox.
@@ -210,7 +211,7 @@ impl Inbox {
     /// # Errors
     /// The core has ended.
     pub fn send(&self, message: Message) -> Result<(), CoreGone> {
-        self.to_core.send(message).map_err(|_| CoreGone)
+        self.mail.send(message)
     }
 }
 

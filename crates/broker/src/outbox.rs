@@ -6,6 +6,7 @@
 //! own ([`UNSENT_EVENT_BYTES_MAX`]), so that a subscriber that is too slow costs little and still learns of it. All
 //! clients together are bounded too ([`UNSENT_TOTAL_BYTES_MAX`]): those for whom the most waits go first.
 
+use crate::batches::{BatchReceiver, BatchSender, batches};
 use crate::limits::{TURN_ANSWER_BYTES_MAX, UNSENT_BYTES_MAX, UNSENT_EVENT_BYTES_MAX, UNSENT_TOTAL_BYTES_MAX};
 use crate::weight;
 use onceover_engine::event::Event;
@@ -15,7 +16,7 @@ use onceover_engine::time::Timestamp;
 use rustc_hash::FxHashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
-use tokio::sync::{Notify, mpsc};
+use tokio::sync::Notify;
 
 /// One thing for a connection to write.
 #[derive(Clone, Debug)]
@@ -69,7 +70,7 @@ pub enum Out {
 /// The core's end of a connection.
 #[derive(Debug)]
 pub struct Line {
-    batches: mpsc::UnboundedSender<Vec<Out>>,
+    batches: BatchSender,
     fill: Arc<Fill>,
 }
 
@@ -77,7 +78,7 @@ pub struct Line {
 #[derive(Debug)]
 pub struct LineEnd {
     /// What to write; ends when the core has let go of the connection.
-    pub batches: mpsc::UnboundedReceiver<Vec<Out>>,
+    pub batches: BatchReceiver,
     /// How full the line is.
     pub fill: Arc<Fill>,
 }
@@ -129,7 +130,7 @@ impl Line {
     /// A line and its other end.
     #[must_use]
     pub fn new() -> (Line, LineEnd) {
-        let (sender, receiver) = mpsc::unbounded_channel();
+        let (sender, receiver) = batches();
         let fill = Arc::new(Fill::default());
         (Line { batches: sender, fill: Arc::clone(&fill) }, LineEnd { batches: receiver, fill })
     }
@@ -148,8 +149,7 @@ impl Line {
             self.fill.cut_off(Cut::Slow);
             return false;
         }
-        // A connection that is gone already tells so itself.
-        let _ = self.batches.send(batch);
+        self.batches.send(batch);
         true
     }
 

@@ -4,6 +4,7 @@
 //! long frames come out of a common budget, long frames are decoded elsewhere, one of them at a time in the whole broker.
 
 use crate::asked::Asked;
+use crate::batches::Attention;
 use crate::bulk::parts;
 use crate::connection::Session;
 use crate::gate::Gate;
@@ -43,10 +44,11 @@ pub async fn read_loop(
     session: &Session,
     asked: &Asked,
     fill: &Arc<Fill>,
+    attention: Attention,
 ) -> ReadEnd {
     let mut decoder = FrameDecoder::new();
     let gate = Gate::new(Arc::clone(&session.access), Arc::clone(&session.client), session.settings.rate_limit);
-    let mut forward = Forward { gate, session, asked, requests: Decoder::default() };
+    let mut forward = Forward { gate, session, asked, attention, requests: Decoder::default() };
     let mut share = Share::new(Arc::clone(session.inbox.unfinished()), Arc::clone(fill));
     let mut read_on = 0;
     loop {
@@ -88,6 +90,7 @@ struct Forward<'a> {
     gate: Gate,
     session: &'a Session,
     asked: &'a Asked,
+    attention: Attention,
     requests: Decoder,
 }
 
@@ -228,7 +231,7 @@ impl Forward<'_> {
     }
 
     fn send(&self, frames: Frames) -> Result<(), CoreGone> {
-        self.session.inbox.send(Message::Frames(frames))
+        self.attention.during(|| self.session.inbox.send(Message::Frames(frames)))
     }
 }
 

@@ -427,6 +427,26 @@ impl Command {
         matches!(self, Command::Push { .. } | Command::PushBulk { .. } | Command::Flow(Request::Push(_)))
     }
 
+    /// Whether it is a question about jobs or queues that changes nothing.
+    pub fn only_asks(&self) -> bool {
+        matches!(
+            self,
+            Command::GetJob { .. }
+                | Command::GetJobByCustomId { .. }
+                | Command::GetState { .. }
+                | Command::GetResult { .. }
+                | Command::GetProgress { .. }
+                | Command::GetJobs { .. }
+                | Command::GetJobCounts { .. }
+                | Command::GetCountsPerPriority { .. }
+                | Command::GetLogs { .. }
+                | Command::GetDeduplicationJobId { .. }
+                | Command::Count { .. }
+                | Command::IsPaused { .. }
+                | Command::ListQueues
+        )
+    }
+
     /// Whether it may be done in parts, with others' commands in between; its answer comes after the last one.
     pub fn is_long(&self) -> bool {
         use dead::Request;
