@@ -81,7 +81,7 @@ impl Turns {
             };
             let request = self.answered + self.ids.len() as u64;
             self.ids.push(decoded.req_id);
-            frames.push(Frame { request, cmd: decoded.cmd, ask: Ask::Engine(Box::new(command)) });
+            frames.push(Frame { request, cmd: decoded.cmd, ask: Ask::Engine(command) });
         }
         let bytes = requests.len();
         Ok(Message::Frames(Frames { conn: CONN, frames, bytes, read_at: Instant::now(), last: false, permit: None }))

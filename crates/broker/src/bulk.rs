@@ -26,11 +26,10 @@ pub struct Part {
 
 /// The parts of a batch, one when it is short. A batch with dependencies stays whole: they are checked before anything of
 /// it is stored, and may name each other.
-pub fn parts(command: Box<Command>) -> Result<Vec<Part>, Box<Command>> {
-    let Command::PushBulk { adds } = *command else { return Err(command) };
+pub fn parts(adds: Vec<Add>) -> Result<Vec<Part>, Vec<Add>> {
     let depends = |add: &Add| add.spec.rare.as_ref().is_some_and(|rare| !rare.depends_on.is_empty());
     if adds.len() <= PART_JOBS_MAX && bytes_of(&adds) <= PART_BYTES_MAX || adds.iter().any(depends) {
-        return Err(Box::new(Command::PushBulk { adds }));
+        return Err(adds);
     }
     let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
     let (mut parts, mut part, mut bytes, mut before) = (Vec::new(), Vec::new(), 0, 0);

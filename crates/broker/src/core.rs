@@ -285,7 +285,7 @@ impl<S: Storage> Core<S> {
                 Ask::Engine(mut command) => {
                     mark_replay(&mut command, &client);
                     tally.count(&command);
-                    self.engine.handle(now, Origin::Client { conn, request }, *command, &mut turn.effects);
+                    self.engine.handle(now, Origin::Client { conn, request }, command, &mut turn.effects);
                     self.take_effects(turn, outbox, Some(read_at));
                 }
                 Ask::Monitor(question) => {

@@ -50,7 +50,7 @@ impl Bench {
 
     /// One turn with these commands; what the client gets.
     fn ask(&mut self, commands: Vec<Command>) -> Vec<String> {
-        let message = self.frames(commands.into_iter().map(|command| Ask::Engine(Box::new(command))).collect());
+        let message = self.frames(commands.into_iter().map(Ask::Engine).collect());
         self.turn(vec![message]).unwrap();
         self.received()
     }
@@ -155,7 +155,7 @@ fn a_failed_commit_undoes_its_turn_and_tells_everybody() {
     let (answer, mut answered) = oneshot::channel();
     let act = Message::Act { command: Box::new(push("acted")), answer };
     let ping = Ask::Ping;
-    let frames = bench.frames(vec![Ask::Engine(Box::new(push("lost"))), ping]);
+    let frames = bench.frames(vec![Ask::Engine(push("lost")), ping]);
     let end = bench.turn(vec![frames, act]).unwrap();
     assert!(end.undone && end.changed);
     let refused = "refused Storage error: cannot write to";
@@ -185,7 +185,7 @@ fn frames_behind_a_failed_commit_are_dropped_with_their_connection() {
     let mut bench = Bench::new(EngineConfig::default());
     bench.disk.fail_next_commit(CommitFailure::Refused);
     bench.ask(vec![push("lost")]);
-    let late = bench.frames(vec![Ask::Engine(Box::new(push("late")))]);
+    let late = bench.frames(vec![Ask::Engine(push("late"))]);
     bench.turn(vec![late, Message::Disconnected(CONN)]).unwrap();
     assert!(bench.core.engine().job(&JobId::parse("late")).is_none());
 }
@@ -204,7 +204,7 @@ fn a_file_that_cannot_be_read_back_ends_the_core() {
     let mut bench = Bench::new(EngineConfig::default());
     bench.disk.fail_next_commit(CommitFailure::Refused);
     bench.disk.fail_next_load();
-    let message = bench.frames(vec![Ask::Engine(Box::new(push("a")))]);
+    let message = bench.frames(vec![Ask::Engine(push("a"))]);
     assert!(matches!(bench.turn(vec![message]), Err(CoreFailure::Store(_))));
     assert!(bench.received()[0].starts_with("1 refused"), "the client was told before");
 }
@@ -212,7 +212,7 @@ fn a_file_that_cannot_be_read_back_ends_the_core() {
 #[test]
 fn a_subscription_covers_exactly_what_comes_after_it() {
     let mut bench = Bench::new(EngineConfig::default());
-    let engine = |command| Ask::Engine(Box::new(command));
+    let engine = Ask::Engine;
     let asks =
         vec![engine(push("a")), Ask::Subscribe("q".into()), engine(push("b")), Ask::Unsubscribe, engine(push("c"))];
     let message = bench.frames(asks);
@@ -247,7 +247,7 @@ fn refused_adds_and_problems_are_kept_for_the_window() {
     let add = onceover_wire::request::RefusedAdd { queue: Some("q".to_owned()), ..Default::default() };
     let problem = crate::inbox::Problem { label: "bad field", text: "no".to_owned(), bytes: vec![1] };
     let refusal = Refusal { text: "no".to_owned(), add: Some(Box::new(add)), problem: Some(problem) };
-    let message = bench.frames(vec![Ask::Engine(Box::new(push("a"))), Ask::Refuse(Box::new(refusal))]);
+    let message = bench.frames(vec![Ask::Engine(push("a")), Ask::Refuse(Box::new(refusal))]);
     bench.turn(vec![message]).unwrap();
     assert_eq!(bench.received(), ["1 added a", "2 refused no"]);
     let refused = bench.core.activity().get(2).expect("the refused add is logged after the one before it");
@@ -260,7 +260,7 @@ fn refused_adds_and_problems_are_kept_for_the_window() {
 #[test]
 fn nothing_behind_a_stop_is_done() {
     let mut bench = Bench::new(EngineConfig::default());
-    let [before, after] = ["before", "after"].map(|id| bench.frames(vec![Ask::Engine(Box::new(push(id)))]));
+    let [before, after] = ["before", "after"].map(|id| bench.frames(vec![Ask::Engine(push(id))]));
     let end = bench.turn(vec![before, Message::Stop, after]).unwrap();
     assert!(end.stop);
     assert_eq!(bench.received(), ["1 added before"]);
@@ -295,7 +295,7 @@ fn a_turn_ends_when_its_commands_have_changed_many_jobs() {
     let batch = || {
         let Command::Push { add, .. } = push("x") else { unreachable!("that is what it makes") };
         let adds = vec![onceover_engine::command::Add { custom_id: None, ..add }; TURN_JOBS_MAX / 2];
-        Ask::Engine(Box::new(Command::PushBulk { adds }))
+        Ask::Engine(Command::PushBulk { adds })
     };
     let mut messages = vec![bench.frames(vec![batch(), batch(), batch()])];
     bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();

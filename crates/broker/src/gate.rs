@@ -64,7 +64,7 @@ impl Gate {
             Ok(Request::Subscribe { queue }) => Ask::Subscribe(queue),
             Ok(Request::Unsubscribe) => Ask::Unsubscribe,
             Ok(Request::Monitor(question)) => Ask::Monitor(Box::new(question)),
-            Ok(Request::Engine(command)) => Ask::Engine(Box::new(command)),
+            Ok(Request::Engine(command)) => Ask::Engine(command),
         };
         let frame = Frame { request: self.next_request(), cmd: decoded.cmd, ask };
         Admitted { frame, req_id: decoded.req_id, protocol2: decoded.protocol2 }

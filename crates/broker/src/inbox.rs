@@ -119,7 +119,7 @@ pub enum Ask {
     /// UnsubscribeEvents.
     Unsubscribe,
     /// For the engine.
-    Engine(Box<Command>),
+    Engine(Command),
     /// Some adds of a batch; the others come as parts of the same request.
     Part(Box<Part>),
     /// Figures of the broker.

@@ -34,7 +34,7 @@ impl Asker {
         self.at += ALONE_AFTER;
         let frame = |command| {
             self.requests += 1;
-            Frame { request: self.requests, cmd: None, ask: Ask::Engine(Box::new(command)) }
+            Frame { request: self.requests, cmd: None, ask: Ask::Engine(command) }
         };
         let frames: Vec<Frame> = commands.into_iter().map(frame).collect();
         let (conn, read_at) = (self.conn, self.at);

@@ -17,6 +17,7 @@ use crate::outbox::Fill;
 use crate::unfinished::Share;
 use crate::weight;
 use bytes::{BufMut, BytesMut};
+use onceover_engine::command::Command;
 use onceover_wire::decode::{Decoder, decode};
 use onceover_wire::frame::{FRAME_HEADER_BYTES, FrameDecoder, NextFrame};
 use onceover_wire::request::Decoded;
@@ -238,9 +239,9 @@ impl Forward<'_> {
 /// The frame itself, or the parts of the long batch that it holds.
 fn in_parts(frame: Frame) -> Vec<Frame> {
     let Frame { request, cmd, ask } = frame;
-    let Ask::Engine(command) = ask else { return vec![Frame { request, cmd, ask }] };
-    match parts(command) {
-        Err(command) => vec![Frame { request, cmd, ask: Ask::Engine(command) }],
+    let Ask::Engine(Command::PushBulk { adds }) = ask else { return vec![Frame { request, cmd, ask }] };
+    match parts(adds) {
+        Err(adds) => vec![Frame { request, cmd, ask: Ask::Engine(Command::PushBulk { adds }) }],
         Ok(parts) => {
             let part = |part| Frame { request, cmd: cmd.clone(), ask: Ask::Part(Box::new(part)) };
             parts.into_iter().map(part).collect()

@@ -59,7 +59,7 @@ impl Client {
         for command in commands {
             self.next_request += 1;
             self.open.insert(self.next_request, command.clone());
-            frames.push(Frame { request: self.next_request, cmd: None, ask: Ask::Engine(Box::new(command)) });
+            frames.push(Frame { request: self.next_request, cmd: None, ask: Ask::Engine(command) });
         }
         let bytes = frames.len() * 100;
         // The moment only feeds a figure that the window shows.

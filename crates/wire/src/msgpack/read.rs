@@ -309,7 +309,7 @@ impl Value<'_> {
     pub fn number(self) -> Option<f64> {
         match self {
             // Of 64 bits a processor makes a float in one step; of 128 it needs some fifty.
-            Value::Int(value) => Some(i64::try_from(value).map_or(value as f64, |value| value as f64)),
+            Value::Int(value) => Some(i64::try_from(value).map_or_else(|_| value as f64, |value| value as f64)),
             Value::Float(value) => Some(value),
             Value::Absent | Value::Nil | Value::Bool(_) | Value::Str(_) => None,
             Value::Bin(_) | Value::Ext(..) | Value::Array(_) | Value::Map(_) => None,
