@@ -11,6 +11,7 @@ mod error;
 mod identify;
 mod load;
 mod lock_file;
+mod merge;
 mod place;
 mod rescue;
 mod schema;

@@ -6,6 +6,7 @@
 use crate::error::StoreError;
 use crate::identify::{Found, identify};
 use crate::lock_file::{FileLock, beside, private};
+use crate::merge::Merges;
 use crate::place::Place;
 use crate::set_aside::set_aside;
 use crate::writer::{Scratch, Writer, row_id};
@@ -30,11 +31,6 @@ const STATEMENTS_KEPT_MAX: usize = 64;
 
 /// Pages kept in memory, in KiB.
 const CACHE_KIB: i64 = 16 * 1024;
-
-/// Pages of the log, 16 MiB of them, after which a commit merges it into the file. Everybody waits for the disk then. At
-/// SQLite's 1,000 that happens once in some 330 small commits, so one answer in a hundred comes late at a moderate rate;
-/// later merges write little more, because most of the log are the same pages again and again.
-const MERGED_AFTER_PAGES: i64 = 4_096;
 
 /// Parts that were read and wait to be taken in.
 const PARTS_AHEAD_MAX: usize = 4;
@@ -61,6 +57,7 @@ enum Sync {
 #[derive(Debug)]
 pub struct SqliteStore {
     /// Closed before the file and the lock are let go: fields are dropped in this order.
+    merges: Merges,
     pub(crate) conn: Connection,
     pub(crate) place: Place,
     pub(crate) file: PathBuf,
@@ -86,9 +83,9 @@ impl SqliteStore {
             Found::Nothing => create(&file)?,
             Found::Ours => {}
         }
-        let (conn, place) = connect_in_place(&file)?;
+        let (conn, merges, place) = connect_in_place(&file)?;
         let (sync, scratch, remarks) = (Sync::Normal, Scratch::default(), Vec::new());
-        Ok(SqliteStore { conn, place, file, sync, scratch, remarks, lock })
+        Ok(SqliteStore { merges, conn, place, file, sync, scratch, remarks, lock })
     }
 
     /// The database file, as an absolute path.
@@ -98,8 +95,8 @@ impl SqliteStore {
 
     /// Goes on with the file that lies under the name now.
     pub(crate) fn reconnect(&mut self) -> Result<(), StoreError> {
-        let (conn, place) = connect_in_place(&self.file)?;
-        (self.conn, self.place, self.sync) = (conn, place, Sync::Normal);
+        let (conn, merges, place) = connect_in_place(&self.file)?;
+        (self.merges, self.conn, self.place, self.sync) = (merges, conn, place, Sync::Normal);
         Ok(())
     }
 
@@ -157,13 +154,15 @@ impl Storage for SqliteStore {
         self.keep_in_place()?;
         // SQLite ignores the switch inside a transaction.
         self.sync_as(if durable { Sync::Full } else { Sync::Normal })?;
-        let SqliteStore { conn, file, scratch, .. } = self;
+        let SqliteStore { conn, merges, file, scratch, .. } = self;
         let failed = |cause| StoreError::from_sqlite("write to", file, cause);
         let turn = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
         let mut writer = Writer::new(&turn, file, scratch);
         rows(&mut |change| writer.write(&change))?;
         drop(writer);
-        turn.commit().map_err(failed)
+        turn.commit().map_err(failed)?;
+        merges.look(conn);
+        Ok(())
     }
 
     fn look(&mut self) -> Result<(), StoreError> {
@@ -195,8 +194,9 @@ impl Storage for SqliteStore {
 
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
         self.leave_in_place()?;
-        let SqliteStore { conn, place: _place, file, sync: _, scratch: _, remarks: _, lock: _lock } = *self;
+        let SqliteStore { merges, conn, place: _place, file, sync: _, scratch: _, remarks: _, lock: _lock } = *self;
         let failed = |cause| StoreError::from_sqlite("close", &file, cause);
+        drop(merges);
         // SQLite merges the log when the last connection closes, but keeps quiet when that fails.
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
         conn.close().map_err(|(_, cause)| failed(cause))
@@ -257,12 +257,23 @@ pub(crate) fn sync_folder(file: &Path) -> io::Result<()> {
 }
 
 /// A connection, and a note of what lies where it was opened.
-fn connect_in_place(file: &Path) -> Result<(Connection, Place), StoreError> {
-    let conn = connect(file)?;
+fn connect_in_place(file: &Path) -> Result<(Connection, Merges, Place), StoreError> {
+    let mut conn = connect(file)?;
     // A first look into the tables makes SQLite put the log's index beside the file.
     schema::format(&conn, file)?;
+    let merges = Merges::new(&mut conn, connect_for_merges(file));
+    let merges = merges.map_err(|cause| StoreError::from_sqlite("open", file, cause))?;
     let place = Place::note(file).map_err(|cause| StoreError::from_io("open", file, cause))?;
-    Ok((conn, place))
+    Ok((conn, merges, place))
+}
+
+/// None when that does not go: then commits merge the log.
+fn connect_for_merges(file: &Path) -> Option<Connection> {
+    let conn = open_existing(file).ok()?;
+    set(&conn, "wal_autocheckpoint", 0).ok()?;
+    // A first look makes SQLite open the log, before its name may lead elsewhere.
+    schema::format(&conn, file).ok()?;
+    Some(conn)
 }
 
 fn connect(file: &Path) -> Result<Connection, StoreError> {
@@ -285,7 +296,6 @@ fn connect(file: &Path) -> Result<Connection, StoreError> {
         set(&conn, name, value).map_err(failed)?;
     }
     set(&conn, "cache_size", -CACHE_KIB).map_err(failed)?;
-    set(&conn, "wal_autocheckpoint", MERGED_AFTER_PAGES).map_err(failed)?;
     set(&conn, "journal_size_limit", LOG_KEPT_BYTES_MAX).map_err(failed)?;
     conn.set_prepared_statement_cache_capacity(STATEMENTS_KEPT_MAX);
     schema::migrate(&mut conn, format, file)?;
