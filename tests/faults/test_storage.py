@@ -329,7 +329,8 @@ def unreadable_row():
             held = wire.call("PUSH", queue="q", data={}, jobId="bad-with-window", uniqueKey="held", dedup={"ttl": 3_600_000})["id"]
         same(broker.stop(), 0)
         with sqlite3.connect(folder.file) as tool:
-            tool.execute("UPDATE jobs SET spec = '{' || spec WHERE id LIKE 'bad%'")
+            tool.execute("UPDATE jobs SET spec = '{' || spec WHERE id = 'bad'")
+            tool.execute("UPDATE jobs SET payload_fingerprint = 'none' WHERE id = 'bad-with-window'")
         tool.close()
         for start in (1, 2):
             broker.start()
@@ -347,7 +348,8 @@ def unreadable_row():
         with sqlite3.connect(folder.file) as tool:
             for (statement,) in tool.execute("SELECT statement FROM set_aside ORDER BY number").fetchall():
                 tool.execute(statement)
-            tool.execute("UPDATE jobs SET spec = substr(spec, 2) WHERE id LIKE 'bad%'")
+            tool.execute("UPDATE jobs SET spec = substr(spec, 2) WHERE id = 'bad'")
+            tool.execute("UPDATE jobs SET payload_fingerprint = 0 WHERE id = 'bad-with-window'")
             tool.execute("DELETE FROM set_aside")
         tool.close()
         broker.start()

@@ -32,7 +32,11 @@ pub enum Change<'a> {
         data: bool,
         /// Write `job.result` to the result table (delete there when `Absent`; `OnDisk` never comes with this flag).
         result: bool,
+        /// Only with `fresh`: it took its key as it was added, and the row can tell of that one (`KeyEntry::is_as_taken`).
+        took_key: bool,
     },
+    /// What the job's row may tell of a key does not hold any more.
+    DropTakenKey(JobKey),
     /// Delete the job's row and payload.
     DeleteJob {
         /// The job.
@@ -66,8 +70,10 @@ pub enum Change<'a> {
         entry: &'a KeyEntry,
         /// Its queue's name.
         queue: &'a str,
+        /// The owner's `PutJob` in this turn has `took_key`.
+        told_by_job: bool,
     },
-    /// Delete the entry's row.
+    /// Delete the entry's row, if it has one.
     DeleteKey(EntryId),
     /// Write a queue's settings.
     PutQueue {

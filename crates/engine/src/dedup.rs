@@ -4,6 +4,7 @@
 //! (dedup.md 4) is `keys.rs`.
 
 use crate::command::{DedupRequest, StateName};
+use crate::job::Job;
 use crate::names::{EntryId, JobId, JobKey, KeyText, QueueId};
 use crate::time::{Millis, Timestamp};
 use serde::{Deserialize, Serialize};
@@ -71,6 +72,38 @@ impl KeyEntry {
         (!is_known).then(|| self.tally())
     }
 
+    /// The key as `job` has it when it takes it at `since` as its request asks: keepLastIfActive has no window (dedup.md 10). None
+    /// when the job asks for no key.
+    #[must_use]
+    pub fn of(job: &Job, entry: EntryId, since: Timestamp) -> Option<KeyEntry> {
+        Some(KeyEntry {
+            entry,
+            queue: job.queue,
+            key: job.dedup_key.clone()?,
+            from_hash: job.spec.dedup.from_hash,
+            owner: job.key,
+            owner_id: job.id.clone(),
+            window: Window::asked(&job.spec.dedup, since),
+            registered_at: since,
+            tally: Tally::made_earlier(),
+        })
+    }
+
+    /// Whether the owner's row tells all of it: it took the key as it was added, and nothing has happened to the key since.
+    #[must_use]
+    pub fn is_as_taken(&self, owner: &Job) -> bool {
+        let KeyEntry { entry, queue, key, from_hash, owner: by, owner_id: _, window, registered_at, tally: _ } = self;
+        let asked = &owner.spec.dedup;
+        *by == owner.key
+            && *entry == owner.key.first_entry()
+            && *registered_at == owner.created_at
+            && *window == Window::asked(asked, owner.created_at)
+            && *from_hash == asked.from_hash
+            && *queue == owner.queue
+            && owner.dedup_key.as_ref() == Some(key)
+            && self.tally_to_store().is_none()
+    }
+
     pub(crate) fn set_tally(&mut self, tally: KeyTally) {
         if let Some(met) = &mut self.tally.met {
             **met = tally;
@@ -130,6 +163,12 @@ impl Window {
     #[must_use]
     pub fn new(ttl: Option<Millis>, end: Option<Timestamp>) -> Window {
         Window { ttl: ttl.map_or(-1, |ttl| ttl.0), end: end.map_or(i64::MAX, |end| end.0.min(i64::MAX - 1)) }
+    }
+
+    /// As a request asks when its job takes the key at `since`.
+    fn asked(request: &DedupRequest, since: Timestamp) -> Window {
+        let ttl = request.ttl.filter(|_| !request.keep_last);
+        Window::new(ttl, ttl.map(|ttl| since.plus(ttl)))
     }
 
     /// Its length as last set.

@@ -1,6 +1,7 @@
 //! Which rows changed since the last commit. A row is written as it stands at the turn's end, however often it changed.
 
 use crate::change::Change;
+use crate::dedup::KeyEntry;
 use crate::engine::Engine;
 use crate::groups::GroupSettings;
 use crate::job::Blob;
@@ -33,6 +34,8 @@ pub(crate) struct Dirty {
     keys: FxHashMap<EntryId, ()>,
     key_order: Vec<EntryId>,
     keys_gone: Vec<EntryId>,
+    /// Jobs whose rows may tell of a key that they own no more.
+    taken_keys_gone: Vec<JobKey>,
     queues: Vec<Arc<str>>,
     groups: BTreeSet<(Arc<str>, Arc<str>)>,
     webhooks: BTreeSet<Arc<str>>,
@@ -54,6 +57,7 @@ impl Dirty {
             && self.orphans_gone.is_empty()
             && self.key_order.is_empty()
             && self.keys_gone.is_empty()
+            && self.taken_keys_gone.is_empty()
             && self.queues.is_empty()
             && self.groups.is_empty()
             && self.webhooks.is_empty()
@@ -83,6 +87,11 @@ impl Dirty {
     /// The job is new: everything of it must be written.
     pub(crate) fn job_fresh(&mut self, key: JobKey) {
         *self.touch(key) = JobDirt { fresh: true, data: true, result: false };
+    }
+
+    /// Whether the job has no row yet.
+    fn is_fresh(&self, key: JobKey) -> bool {
+        self.jobs.get(&key).is_some_and(|dirt| dirt.fresh)
     }
 
     pub(crate) fn job(&mut self, key: JobKey) {
@@ -136,6 +145,10 @@ impl Dirty {
     pub(crate) fn key_gone(&mut self, entry: EntryId) {
         self.keys.remove(&entry);
         self.keys_gone.push(entry);
+    }
+
+    pub(crate) fn taken_key_gone(&mut self, job: JobKey) {
+        self.taken_keys_gone.push(job);
     }
 
     pub(crate) fn queue(&mut self, name: &Arc<str>) {
@@ -195,10 +208,15 @@ impl Engine {
         dirty.keys_gone.iter().try_for_each(|entry| write(Change::DeleteKey(*entry)))?;
         dirty.completed_ids_gone.iter().try_for_each(|key| write(Change::DeleteCompletedId(*key)))?;
         dirty.schedules_gone.iter().try_for_each(|id| write(Change::DeleteSchedule(*id)))?;
+        for key in dirty.taken_keys_gone.iter().filter(|key| self.jobs.get(**key).is_some() && !dirty.is_fresh(**key)) {
+            write(Change::DropTakenKey(*key))?;
+        }
         for (key, dirt) in dirty.job_order.iter().filter_map(|key| dirty.jobs.get_key_value(key)) {
             let job = self.jobs.get(*key).expect("a changed job that is not gone is there");
             let queue = &*self.queues.get(job.queue).name;
-            write(Change::PutJob { job, queue, fresh: dirt.fresh, data: dirt.data, result: dirt.result })?;
+            let JobDirt { fresh, data, result } = *dirt;
+            let took_key = fresh && job.dedup_key.is_some() && self.is_told_by_job(self.keys.get(key.first_entry()));
+            write(Change::PutJob { job, queue, fresh, data, result, took_key })?;
         }
         for (job, id) in &dirty.ends {
             let end = self.families.get(job).and_then(|family| family.ends.get(id));
@@ -212,7 +230,8 @@ impl Engine {
             }
         }
         for entry in dirty.key_order.iter().filter_map(|entry| self.keys.get(*entry)) {
-            write(Change::PutKey { entry, queue: &self.queues.get(entry.queue).name })?;
+            let told_by_job = self.is_told_by_job(Some(entry));
+            write(Change::PutKey { entry, queue: &self.queues.get(entry.queue).name, told_by_job })?;
         }
         for name in &dirty.queues {
             match self.queues.find(name).filter(|queue| queue.registered) {
@@ -245,6 +264,13 @@ impl Engine {
             }
         }
         Ok(())
+    }
+
+    /// Whether the row of a new job tells all of a key.
+    fn is_told_by_job(&self, entry: Option<&KeyEntry>) -> bool {
+        let owner = entry.filter(|entry| self.dirty.is_fresh(entry.owner)).map(|entry| entry.owner);
+        let owner = owner.and_then(|owner| self.jobs.get(owner));
+        entry.zip(owner).is_some_and(|(entry, owner)| entry.is_as_taken(owner))
     }
 
     /// The changes are safe on disk: they are forgotten, and payloads and results that the file can give back leave the

@@ -295,34 +295,19 @@ impl Engine {
     /// Gives the key that `job` asked for to it, with a window of its own from `now`. A ttl of 0 is never valid, so
     /// nothing is registered; keepLastIfActive has no window (dedup.md 4, 10).
     pub(crate) fn register_key(&mut self, job: JobKey, now: Timestamp) {
-        let Some(job) = self.jobs.get(job) else { return };
-        let Some(key) = job.dedup_key.clone() else { return };
-        let request = &job.spec.dedup;
-        let from_hash = request.from_hash;
-        let ttl = if request.keep_last { None } else { request.ttl };
-        let (queue, owner, owner_id) = (job.queue, job.key, job.id.clone());
-        let before = self.keys.find(queue, &key).map(|entry| entry.entry);
+        let Some(taken) = self.jobs.get(job).and_then(|job| KeyEntry::of(job, EntryId(0), now)) else { return };
+        let before = self.keys.find(taken.queue, &taken.key).map(|entry| entry.entry);
         let counted = match before.and_then(|entry| self.unlink_key(entry)) {
-            Some(entry) if entry.owner != owner => {
+            Some(entry) if entry.owner != job => {
                 KeyTally { replaced: entry.tally().replaced + 1, ..KeyTally::default() }
             }
             Some(_) | None => KeyTally::default(),
         };
-        if ttl == Some(Millis(0)) {
+        if taken.ttl() == Some(Millis(0)) {
             return;
         }
         let entry = EntryId(self.next_number());
-        self.link_key(KeyEntry {
-            entry,
-            queue,
-            key,
-            from_hash,
-            owner,
-            owner_id,
-            window: Window::new(ttl, ttl.map(|ttl| now.plus(ttl))),
-            registered_at: now,
-            tally: Tally::new(counted),
-        });
+        self.link_key(KeyEntry { entry, tally: Tally::new(counted), ..taken });
     }
 
     /// Restarts a window (or gives one to a key without), or lifts it.
@@ -385,7 +370,18 @@ impl Engine {
         let entry = self.keys.remove(entry)?;
         self.queues.get_mut(entry.queue).keys.remove(&entry.entry);
         self.dirty.key_gone(entry.entry);
+        if entry.entry == entry.owner.first_entry() {
+            self.dirty.taken_key_gone(entry.owner);
+        }
         Some(entry)
+    }
+
+    /// The job's row, which may tell of its key, goes: a key that stays gets a row of its own.
+    pub(crate) fn keep_key_without(&mut self, job: JobKey) {
+        let entry = job.first_entry();
+        if self.keys.get(entry).is_some_and(|entry| entry.owner == job) {
+            self.dirty.key(entry);
+        }
     }
 }
 

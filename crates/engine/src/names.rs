@@ -122,6 +122,14 @@ impl<'de> Deserialize<'de> for JobId {
 #[serde(transparent)]
 pub struct JobKey(pub u64);
 
+impl JobKey {
+    /// The entry of a key that the job takes as it is added: the number that is given out next.
+    #[must_use]
+    pub fn first_entry(self) -> EntryId {
+        EntryId(self.0 + 1)
+    }
+}
+
 /// A queue inside this engine; never reused while the process runs. The name is its identity outside.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct QueueId(pub u32);

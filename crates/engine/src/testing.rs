@@ -75,7 +75,9 @@ pub(crate) fn project(engine: &Engine) -> Snapshot {
             Change::PutJob { job, queue, .. } => {
                 rows.jobs.push(JobRow { job: job.as_stored(), queue: Arc::from(queue) });
             }
-            Change::PutKey { entry, queue } => rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) }),
+            Change::PutKey { entry, queue, .. } => {
+                rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) })
+            }
             Change::PutQueue { name, settings } => rows.queues.push((Arc::from(name), settings.clone())),
             Change::PutGroup { queue, group, settings } => {
                 rows.groups.push(GroupRow { queue: Arc::from(queue), group: Arc::from(group), settings });
@@ -90,6 +92,7 @@ pub(crate) fn project(engine: &Engine) -> Snapshot {
             Change::PutSchedule { schedule, .. } => rows.schedules.push(schedule.clone()),
             Change::DeleteJob { .. }
             | Change::DeleteKey(_)
+            | Change::DropTakenKey(_)
             | Change::DeleteQueue(_)
             | Change::DeleteGroup { .. }
             | Change::DeleteSchedule(_)

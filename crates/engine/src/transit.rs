@@ -153,7 +153,11 @@ impl Engine {
         self.end_waits(key);
         self.drop_family(key);
         let keep_result = self.orphan_result(key);
-        let has_result = self.jobs.remove(key).is_some_and(|job| !matches!(job.result, Blob::Absent));
+        let job = self.jobs.remove(key);
+        if job.as_ref().is_some_and(|job| job.dedup_key.is_some()) {
+            self.keep_key_without(key);
+        }
+        let has_result = job.is_some_and(|job| !matches!(job.result, Blob::Absent));
         self.dirty.job_gone(key, keep_result, has_result);
     }
 

@@ -1,6 +1,8 @@
 //! What every store promises, checked on each of them.
 
-use crate::samples::{Folder, again, bytes, fresh, full_job, full_key, full_schedule, plain_job, plain_key, settings};
+use crate::samples::{
+    Folder, again, bytes, fresh, full_job, full_key, full_schedule, plain_job, plain_key, put_key, settings,
+};
 use crate::{SimDisk, SqliteStore, Storage, StoreError};
 use onceover_engine::change::{Change, Snapshot};
 use onceover_engine::command::{Add, Command, StateName};
@@ -64,8 +66,8 @@ fn every_kind_of_row_comes_back() {
             Change::Reserve(1_007),
             fresh(&full),
             fresh(&plain),
-            Change::PutKey { entry: &plain_entry, queue: "mail" },
-            Change::PutKey { entry: &full_entry, queue: "mail" },
+            put_key(&plain_entry),
+            put_key(&full_entry),
             Change::PutQueue { name: "mail", settings: &queue },
             Change::PutCompletedId { n: JobKey(2), id: "gone 2" },
             Change::PutCompletedId { n: JobKey(1), id: "gone 1" },
@@ -221,7 +223,7 @@ fn deleted_rows_are_gone() {
         let (job, entry, queue, schedule) = (full_job(1), full_key(2, 1), settings(), full_schedule(3));
         let rows = vec![
             fresh(&job),
-            Change::PutKey { entry: &entry, queue: "mail" },
+            put_key(&entry),
             Change::PutQueue { name: "mail", settings: &queue },
             Change::PutCompletedId { n: JobKey(7), id: "gone" },
             Change::PutSchedule { schedule: &schedule, whole: true },
@@ -268,10 +270,10 @@ fn a_firing_leaves_the_rule_of_its_schedule_alone() {
 fn an_entry_is_written_as_it_stands() {
     on_each_store(|store| {
         let mut entry = full_key(1, 5);
-        commit(store, vec![Change::PutKey { entry: &entry, queue: "mail" }]).unwrap();
+        commit(store, vec![put_key(&entry)]).unwrap();
         entry = plain_key(1, 6);
         entry.window = Window::new(None, Some(Timestamp(5)));
-        commit(store, vec![Change::PutKey { entry: &entry, queue: "mail" }, Change::Reserve(1)]).unwrap();
+        commit(store, vec![put_key(&entry), Change::Reserve(1)]).unwrap();
         commit(store, vec![Change::Reserve(2)]).unwrap();
         let found = loaded(store);
         assert_eq!(found.keys.len(), 1);

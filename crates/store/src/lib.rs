@@ -26,6 +26,8 @@ mod sim_store;
 mod contract_tests;
 #[cfg(test)]
 mod samples;
+#[cfg(test)]
+mod taken_key_tests;
 
 pub use error::StoreError;
 pub use sqlite::SqliteStore;

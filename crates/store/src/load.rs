@@ -33,7 +33,8 @@ SELECT generation, id, created_at_ms, payload_fingerprint, spec, has_custom_id, 
     run_at_ms,
     payload IS NOT NULL AS has_payload,
     CASE WHEN state IN ('completed', 'failed') AND spec NOT LIKE '%\"repeat\"%' THEN NULL ELSE payload END AS payload,
-    results.generation IS NOT NULL AS has_result
+    results.generation IS NOT NULL AS has_result,
+    took_key = 1 AND NOT EXISTS (SELECT 1 FROM dedup_keys WHERE entry = jobs.generation + 1) AS took_key
 FROM jobs LEFT JOIN job_states USING (generation) LEFT JOIN results USING (generation)
 ORDER BY generation";
 
@@ -104,7 +105,10 @@ pub(crate) fn load(
         ..Snapshot::default()
     });
     let read = |cells: &mut Cells<'_, '_>| job(cells, &mut names, &mut specs);
-    let part = |jobs| take(Snapshot { jobs, ..Snapshot::default() });
+    let part = |part: Vec<(JobRow, Option<KeyRow>)>| {
+        let (jobs, keys): (Vec<_>, Vec<_>) = part.into_iter().unzip();
+        take(Snapshot { jobs, keys: keys.into_iter().flatten().collect(), ..Snapshot::default() });
+    };
     in_parts(&moment, file, "jobs", JOBS, &mut faults, read, part)?;
     let read = |cells: &mut Cells<'_, '_>| key(cells, &mut names);
     let part = |keys| take(Snapshot { keys, ..Snapshot::default() });
@@ -157,7 +161,8 @@ fn in_parts<T>(
     Ok(())
 }
 
-fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Result<JobRow, String> {
+/// A job, and the key that its row tells of.
+fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Result<(JobRow, Option<KeyRow>), String> {
     let key = JobKey(cells.number("generation")?);
     let id = cells.id("id")?;
     let created_at = cells.moment("created_at_ms")?;
@@ -198,7 +203,15 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Resul
         job.result = Blob::OnDisk;
     }
     let queue = Arc::clone(&job.spec.queue);
-    Ok(JobRow { job, queue })
+    let key = match cells.take::<Option<bool>>("took_key")? {
+        Some(true) => {
+            let entry = KeyEntry::of(&job, job.key.first_entry(), job.created_at);
+            let entry = entry.ok_or("columns took_key and dedup_key: it owns a key and asks for none")?;
+            Some(KeyRow { entry, queue: Arc::clone(&queue) })
+        }
+        Some(false) | None => None,
+    };
+    Ok((JobRow { job, queue }, key))
 }
 
 /// The columns of `job_states`, which are NULL when the job waits as it was added.

@@ -1,6 +1,6 @@
 //! A row that cannot be read is set aside, and named, and so is what is wrong with it.
 
-use crate::samples::{Folder, fresh, full_job, full_key, settings};
+use crate::samples::{Folder, fresh, full_job, full_key, put_key, settings};
 use crate::{SqliteStore, Storage, StoreError};
 use onceover_engine::change::Change;
 use onceover_engine::names::JobKey;
@@ -13,7 +13,7 @@ fn damaged(folder: &Folder, damage: &str) -> SqliteStore {
     let rows = |sink: &mut crate::RowSink<'_>| {
         sink(Change::Reserve(9))?;
         sink(fresh(&job))?;
-        sink(Change::PutKey { entry: &entry, queue: "mail" })?;
+        sink(put_key(&entry))?;
         sink(Change::PutQueue { name: "mail", settings: &queue })?;
         sink(Change::PutCompletedId { n: JobKey(3), id: "gone" })
     };
@@ -68,6 +68,8 @@ fn damaged_jobs() {
         "UPDATE job_states SET state = 'queued'; UPDATE jobs SET payload = 'text'",
         "table jobs, row 7: column payload: ",
     );
+    let keyless = "DELETE FROM dedup_keys; UPDATE jobs SET took_key = 1, dedup_key = NULL";
+    check(keyless, "table jobs, row 7: columns took_key and dedup_key: it owns a key and asks for none");
     check("DELETE FROM jobs", "table job_states, row 7: its job has disappeared from the file");
 }
 

@@ -269,10 +269,16 @@ pub(crate) fn settings() -> QueueSettings {
 
 /// A job's first row.
 pub(crate) fn fresh(job: &Job) -> Change<'_> {
-    Change::PutJob { job, queue: "mail", fresh: true, data: true, result: !matches!(job.result, Blob::Absent) }
+    let result = !matches!(job.result, Blob::Absent);
+    Change::PutJob { job, queue: "mail", fresh: true, data: true, result, took_key: false }
 }
 
 /// A job's later row.
 pub(crate) fn again(job: &Job, data: bool, result: bool) -> Change<'_> {
-    Change::PutJob { job, queue: "mail", fresh: false, data, result }
+    Change::PutJob { job, queue: "mail", fresh: false, data, result, took_key: false }
+}
+
+/// The row of a key.
+pub(crate) fn put_key(entry: &KeyEntry) -> Change<'_> {
+    Change::PutKey { entry, queue: "mail", told_by_job: false }
 }

@@ -17,7 +17,7 @@ pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
 const STEPS: &[&str] =
-    &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9, FORMAT_10];
+    &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9, FORMAT_10, FORMAT_11];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -259,6 +259,20 @@ FROM (
 /// when there were no steps.
 const FORMAT_10: &str = "
 UPDATE job_states SET extra = '{}' WHERE extra IS NULL AND (started_at_ms IS NOT NULL OR completed_at_ms IS NOT NULL);
+";
+
+/// A job that takes its key as it is added tells of it in its own row.
+const FORMAT_11: &str = "
+ALTER TABLE jobs ADD COLUMN took_key INTEGER; -- 1: it owns its key since it was added, as its spec asks, unless dedup_keys says more
+CREATE VIEW key_overview AS                 -- for people: all keys that are held
+SELECT entry, queue, key, owner_generation, owner_id, ttl_ms, datetime(expires_at_ms / 1000, 'unixepoch') AS expires_at
+FROM dedup_keys
+UNION ALL
+SELECT generation + 1, json_extract(spec, '$.queue'), dedup_key, generation, id, ttl_ms,
+    datetime((created_at_ms + ttl_ms) / 1000, 'unixepoch')
+FROM (SELECT *, CASE WHEN json_extract(spec, '$.dedup.keep_last') THEN NULL ELSE json_extract(spec, '$.dedup.ttl') END AS ttl_ms
+    FROM jobs)
+WHERE took_key = 1 AND generation + 1 NOT IN (SELECT entry FROM dedup_keys);
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

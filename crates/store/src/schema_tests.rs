@@ -5,7 +5,7 @@ use crate::samples::Folder;
 use crate::{SqliteStore, Storage};
 use onceover_engine::command::{Add, DedupRequest};
 use onceover_engine::job::{Blob, Extra, JobState};
-use onceover_engine::names::{JobId, JobKey};
+use onceover_engine::names::{EntryId, JobId, JobKey};
 use onceover_engine::time::{Millis, Timestamp};
 use std::sync::Arc;
 
@@ -88,4 +88,24 @@ fn jobs_are_taken_apart_into_what_was_asked_for_and_what_became_of_it() {
     let seen: String = store.conn.query_row(overview, [], |row| row.get(0)).unwrap();
     let since = "7 1970-01-01 00:00:00";
     assert_eq!(seen, format!("mail prioritized {since}; mail active {since}; mail completed {since}"));
+}
+
+#[test]
+fn keys_with_rows_of_their_own_keep_them() {
+    let folder = Folder::new();
+    let mut conn = Connection::open(folder.file()).unwrap();
+    conn.pragma_update(None, "journal_mode", "wal").unwrap();
+    for (done, step) in STEPS[..10].iter().enumerate() {
+        take_step(&mut conn, step, done as u32 + 1).unwrap();
+    }
+    let spec = r#"{"queue":"mail","name":"n","max_attempts":3}"#;
+    conn.execute("INSERT INTO jobs VALUES (1, 'a', 5, 0, ?1, 0, 'k', NULL)", [spec]).unwrap();
+    conn.execute("INSERT INTO dedup_keys VALUES (2, 'mail', 'k', 0, 1, 'a', NULL, NULL, 5, NULL)", []).unwrap();
+    drop(conn);
+
+    let mut store = SqliteStore::open(&folder.file()).unwrap();
+    let rows = store.load().unwrap();
+    assert_eq!(rows.jobs.len(), 1);
+    let keys: Vec<_> = rows.keys.iter().map(|row| (row.entry.entry, &*row.entry.key, row.entry.owner)).collect();
+    assert_eq!(keys, [(EntryId(2), "k", JobKey(1))]);
 }

@@ -2,7 +2,7 @@
 //! damaged row does not keep all the others from their work.
 //!
 //! Nothing is thrown away: a job goes with its payload and result, and with the keys that it alone kept alive. A key with a
-//! window of its own stays until that ends. More than a few damaged rows are a damaged file, which is refused as before.
+//! window of its own stays until that ends, unless only the job's row told of it and its request cannot be read. More than a few damaged rows are a damaged file, which is refused as before.
 
 use crate::error::StoreError;
 use rusqlite::types::Value;
@@ -11,6 +11,21 @@ use std::path::Path;
 
 /// With more the file is refused.
 const ROWS_MAX: usize = 100;
+
+/// A key with a window, of which a job's row tells, gets a row of its own.
+const KEEP_WINDOW: &str = "
+INSERT INTO dedup_keys (entry, queue, key, is_payload_hash, owner_generation, owner_id, ttl_ms, expires_at_ms,
+    registered_at_ms)
+SELECT generation + 1, json_extract(spec, '$.queue'), dedup_key, coalesce(json_extract(spec, '$.dedup.from_hash'), 0),
+    generation, id, json_extract(spec, '$.dedup.ttl'), created_at_ms + json_extract(spec, '$.dedup.ttl'), created_at_ms
+FROM jobs
+WHERE generation = ?1 AND took_key = 1 AND generation + 1 NOT IN (SELECT entry FROM dedup_keys)
+    AND CASE WHEN json_valid(spec) THEN json_extract(spec, '$.dedup.ttl') NOT NULL
+        AND json_extract(spec, '$.dedup.keep_last') IS NOT 1 END";
+
+/// Put back, the job's row is not to tell of it once more.
+const TOLD_ELSEWHERE: &str = "
+UPDATE jobs SET took_key = 0 WHERE generation = ?1 AND generation + 1 IN (SELECT entry FROM dedup_keys)";
 
 /// A row that cannot be read.
 #[derive(Debug)]
@@ -58,6 +73,8 @@ fn move_all(conn: &mut Connection, faults: &[Fault]) -> rusqlite::Result<()> {
     for Fault { table, row, name: _, why } in faults {
         match *table {
             "jobs" => {
+                turn.execute(KEEP_WINDOW, [row])?;
+                turn.execute(TOLD_ELSEWHERE, [row])?;
                 move_rows(&turn, "jobs", "generation = ?1", row, why)?;
                 move_rows(&turn, "job_states", "generation = ?1", row, why)?;
                 move_rows(&turn, "results", "generation = ?1", row, "its job was set aside")?;

@@ -190,7 +190,7 @@ impl Storage for SimStore {
 impl Rows {
     fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         match *change {
-            Change::PutJob { job, queue, fresh, data, result } => {
+            Change::PutJob { job, queue, fresh, data, result, took_key: _ } => {
                 self.put_job(job, queue, fresh)?;
                 if data {
                     put_blob(&mut self.payloads, job.key, &job.data);
@@ -213,12 +213,14 @@ impl Rows {
                 self.ends.insert(end.number, Arc::new(row));
             }
             Change::DeleteEnd(number) => drop(self.ends.remove(&number)),
-            Change::PutKey { entry, queue } => {
+            Change::PutKey { entry, queue, told_by_job: _ } => {
                 let mut row = KeyRow { entry: entry.clone(), queue: Arc::from(queue) };
                 row.entry.queue = QueueId(0);
                 self.keys.insert(entry.entry, Arc::new(row));
             }
             Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
+            // Every key has a row of its own here.
+            Change::DropTakenKey(_) => {}
             Change::PutQueue { name, settings } => drop(self.queues.insert(Arc::from(name), settings.clone())),
             Change::DeleteQueue(name) => drop(self.queues.remove(name)),
             Change::PutGroup { queue, group, settings } => {

@@ -6,7 +6,7 @@
 mod job_rows;
 
 use crate::error::StoreError;
-use job_rows::SpecTexts;
+use job_rows::{DROP_TAKEN_KEY, Fresh, SpecTexts};
 use onceover_engine::change::{Change, GroupSettings, QueueSettings};
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::KeyEntry;
@@ -107,13 +107,18 @@ impl<'s> Writer<'s> {
     /// Writes or deletes one row.
     pub(crate) fn write(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         match *change {
-            Change::PutJob { job, queue: _, fresh, data, result } => self.put_job(job, fresh, data, result),
+            Change::PutJob { job, queue: _, fresh, data, result, took_key } => {
+                let fresh = fresh.then_some(Fresh { took_key });
+                self.put_job(job, fresh, data, result)
+            }
+            Change::DropTakenKey(job) => self.run(DROP_TAKEN_KEY, params![row_id(job.0)]).map(drop),
             Change::DeleteJob { key, keep_result } => self.delete_job(key, keep_result),
             Change::PutResult { key, result } => self.run(PUT_RESULT, params![row_id(key.0), &**result]).map(drop),
             Change::DeleteResult(key) => self.run(DELETE_RESULT, params![row_id(key.0)]).map(drop),
             Change::PutEnd { job, dependency, end } => self.put_end(job, dependency, end),
             Change::DeleteEnd(number) => self.run(DELETE_END, params![row_id(number)]).map(drop),
-            Change::PutKey { entry, queue } => self.put_key(entry, queue),
+            Change::PutKey { told_by_job: true, .. } => Ok(()),
+            Change::PutKey { entry, queue, told_by_job: false } => self.put_key(entry, queue),
             Change::DeleteKey(entry) => self.run(DELETE_KEY, params![row_id(entry.0)]).map(drop),
             Change::PutQueue { name, settings } => self.put_queue(name, settings),
             Change::DeleteQueue(name) => self.run(DELETE_QUEUE, params![name]).map(drop),

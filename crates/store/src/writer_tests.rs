@@ -2,9 +2,8 @@
 
 use super::job_rows::{DELETE_JOB, INSERT_JOB, UPDATE_PAYLOAD};
 use super::state_text;
-use crate::samples::{Folder, again, fresh, full_job, full_key, plain_job, plain_key};
+use crate::samples::{Folder, again, fresh, full_job, full_key, plain_job, plain_key, put_key};
 use crate::{SqliteStore, Storage};
-use onceover_engine::change::Change;
 use onceover_engine::command::StateName;
 use onceover_engine::dedup::{KeyEntry, Tally};
 use onceover_engine::job::{JobState, TimelineEntry};
@@ -40,8 +39,8 @@ fn what_is_empty_is_null() {
     let rows = |sink: &mut crate::RowSink<'_>| {
         sink(fresh(&plain))?;
         sink(fresh(&full))?;
-        sink(Change::PutKey { entry: &entry, queue: "mail" })?;
-        sink(Change::PutKey { entry: &counted, queue: "mail" })
+        sink(put_key(&entry))?;
+        sink(put_key(&counted))
     };
     store.commit_rows(false, &mut { rows }).unwrap();
     assert_eq!(seen(&folder, "SELECT generation, extra IS NULL FROM job_states"), "2|0", "job 1 waits as it was added");

@@ -33,7 +33,7 @@ impl Rows {
 
     fn apply(&mut self, change: Change<'_>) -> Result<(), String> {
         match change {
-            Change::PutJob { job, queue, fresh, data, result } => {
+            Change::PutJob { job, queue, fresh, data, result, .. } => {
                 let row = JobRow { job: job.as_stored(), queue: Arc::from(queue) };
                 if data {
                     if job.data == Blob::OnDisk {
@@ -62,10 +62,11 @@ impl Rows {
                 self.jobs.remove(&key);
                 self.data.remove(&key);
             }
-            Change::PutKey { entry, queue } => {
+            Change::PutKey { entry, queue, .. } => {
                 self.keys.insert(entry.entry, KeyRow { entry: entry.clone(), queue: Arc::from(queue) });
             }
             Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
+            Change::DropTakenKey(_) => {}
             Change::PutQueue { name, settings } => drop(self.queues.insert(name.to_owned(), settings.clone())),
             Change::DeleteQueue(name) => drop(self.queues.remove(name)),
             Change::PutGroup { queue, group, settings } => {

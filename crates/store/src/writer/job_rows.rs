@@ -14,7 +14,12 @@ use std::sync::Arc;
 
 /// A generation that is there already is an error: it must not be replaced.
 pub(super) const INSERT_JOB: &str = "
-INSERT INTO jobs (generation, id, created_at_ms, payload_fingerprint, spec, payload, has_custom_id, dedup_key)
+INSERT INTO jobs (generation, id, created_at_ms, payload_fingerprint, spec, payload, has_custom_id, dedup_key, took_key)
+VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)";
+
+/// With a generated id and a key.
+const INSERT_KEYED_JOB: &str = "
+INSERT INTO jobs (generation, id, created_at_ms, payload_fingerprint, spec, payload, dedup_key, took_key)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
 
 /// With a generated id, and without a key.
@@ -34,6 +39,8 @@ VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
 pub(super) const UPDATE_PAYLOAD: &str = "UPDATE jobs SET payload = ?2, payload_fingerprint = ?3 WHERE generation = ?1";
 
 pub(super) const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
+/// The row keeps its length, so that its payload is not written anew.
+pub(super) const DROP_TAKEN_KEY: &str = "UPDATE jobs SET took_key = 0 WHERE generation = ?1 AND took_key = 1";
 const DELETE_STATE: &str = "DELETE FROM job_states WHERE generation = ?1";
 
 /// Requests whose texts are kept, at most.
@@ -70,6 +77,13 @@ impl SpecTexts {
         self.oldest = (at + 1) % SPECS_KEPT_MAX;
         at
     }
+}
+
+/// The job has no row yet.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Fresh {
+    /// Its row tells of its key.
+    pub(super) took_key: bool,
 }
 
 /// The columns of `job_states`.
@@ -171,11 +185,18 @@ pub(crate) fn told_by_columns(
 }
 
 impl Writer<'_> {
-    pub(super) fn put_job(&mut self, job: &Job, fresh: bool, data: bool, result: bool) -> Result<(), StoreError> {
+    pub(super) fn put_job(
+        &mut self,
+        job: &Job,
+        fresh: Option<Fresh>,
+        data: bool,
+        result: bool,
+    ) -> Result<(), StoreError> {
         let state = State::of(job);
-        if fresh {
-            self.insert_job(job)?;
+        if let Some(fresh) = fresh {
+            self.insert_job(job, fresh)?;
         }
+        let fresh = fresh.is_some();
         // A row that is there already is not taken back: one that is as added again is rare.
         if !fresh || !state.is_as_added(job.created_at) {
             self.put_state(job.key, &state)?;
@@ -189,7 +210,7 @@ impl Writer<'_> {
         Ok(())
     }
 
-    fn insert_job(&mut self, job: &Job) -> Result<(), StoreError> {
+    fn insert_job(&mut self, job: &Job, Fresh { took_key }: Fresh) -> Result<(), StoreError> {
         let id = id_text(&mut self.scratch.id, &job.id);
         let spec = self.scratch.spec.of(&job.spec);
         let (key, created_at, fingerprint) = (row_id(job.key.0), job.created_at.0, signed(job.fingerprint));
@@ -199,7 +220,12 @@ impl Writer<'_> {
             return self.statements.run(INSERT_PLAIN_JOB, values).map(drop);
         }
         let dedup_key = job.dedup_key.as_deref();
-        let values = params![key, id, created_at, fingerprint, spec, payload, job.has_custom_id, dedup_key];
+        let took_key = took_key.then_some(true);
+        if !job.has_custom_id {
+            let values = params![key, id, created_at, fingerprint, spec, payload, dedup_key, took_key];
+            return self.statements.run(INSERT_KEYED_JOB, values).map(drop);
+        }
+        let values = params![key, id, created_at, fingerprint, spec, payload, job.has_custom_id, dedup_key, took_key];
         self.statements.run(INSERT_JOB, values).map(drop)
     }
 

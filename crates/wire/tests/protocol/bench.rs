@@ -231,10 +231,11 @@ fn write(rows: &mut Snapshot, engine: &Engine) {
                 rows.jobs.push(JobRow { job: job.as_stored(), queue: Arc::from(queue) });
             }
             Change::DeleteJob { key, keep_result: _ } => rows.jobs.retain(|row| row.job.key != key),
-            Change::PutKey { entry, queue } => {
+            Change::PutKey { entry, queue, .. } => {
                 rows.keys.retain(|row| row.entry.entry != entry.entry);
                 rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) });
             }
+            Change::DropTakenKey(_) => {}
             Change::DeleteKey(entry) => rows.keys.retain(|row| row.entry.entry != entry),
             Change::PutQueue { name, settings } => {
                 rows.queues.retain(|(other, _)| **other != *name);
