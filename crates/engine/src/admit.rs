@@ -24,6 +24,12 @@ pub(crate) struct Source {
     pub(crate) replay_of: Option<u64>,
 }
 
+/// What goes before a new job is made.
+struct Before {
+    replaced: Option<JobKey>,
+    retired: Option<JobKey>,
+}
+
 impl Engine {
     /// PUSH.
     pub(crate) fn push(
@@ -80,17 +86,21 @@ impl Engine {
     fn admit(&mut self, now: Timestamp, source: Source, add: Add, effects: &mut Effects) -> Result<Added, Rejection> {
         effects.durable |= add.spec.durable;
         let plan = self.plan(now, &add).inspect_err(|why| self.log_refused(now, source, &add, why, effects))?;
-        let Plan { action, mut decision, key_before } = plan;
-        let outcome = self.carry_out(now, &add, action, &mut decision, effects);
-        let held = action.held().and_then(|entry| self.keys.get(entry)).map(|held| (held.queue, held.entry));
-        let queue = held.map_or_else(|| self.queues.ensure(&add.spec.queue), |(queue, _)| queue);
+        let Plan { action, mut decision, key_before, queue } = plan;
+        let queue = queue.unwrap_or_else(|| self.queues.ensure(&add.spec.queue));
+        let outcome = self.carry_out(now, queue, &add, action, &mut decision, effects);
         if decision.code.outcome() == Outcome::Collapsed {
             self.register(queue);
             self.totals.collapsed += 1;
             self.queues.get_mut(queue).totals.collapsed += 1;
         }
-        let find = || Some(self.keys.find(queue, add.dedup_key.as_ref()?)?.entry);
-        let entry = held.map(|(_, entry)| entry).or_else(find);
+        let taken = |job: JobKey| self.keys.get(job.first_entry()).filter(|entry| entry.owner == job);
+        let known = match action {
+            Action::Create { .. } => decision.job_key.and_then(taken),
+            _ => action.held().and_then(|entry| self.keys.get(entry)),
+        };
+        let found = || self.keys.find(queue, add.dedup_key.as_ref()?);
+        let entry = known.or_else(found).map(|entry| entry.entry);
         if let Some(entry) = entry {
             self.tally(now, source.origin, entry, &decision);
         }
@@ -104,6 +114,7 @@ impl Engine {
     fn carry_out(
         &mut self,
         now: Timestamp,
+        queue: QueueId,
         add: &Add,
         action: Action,
         decision: &mut Decision,
@@ -139,7 +150,10 @@ impl Engine {
                 let id = self.known(owner).id.clone();
                 Ok(self.collapse(now, add, (owner, id), "keepLast", effects))
             }
-            Action::Create { replaced, retired } => Ok(self.create(now, add, replaced, retired, decision, effects)),
+            Action::Create { replaced, retired } => {
+                let before = Before { replaced, retired };
+                Ok(self.create(now, queue, add, before, decision, effects))
+            }
         }
     }
 
@@ -147,9 +161,9 @@ impl Engine {
     fn create(
         &mut self,
         now: Timestamp,
+        queue: QueueId,
         add: &Add,
-        replaced: Option<JobKey>,
-        retired: Option<JobKey>,
+        Before { replaced, retired }: Before,
         decision: &mut Decision,
         effects: &mut Effects,
     ) -> Added {
@@ -160,7 +174,7 @@ impl Engine {
         if let Some(before) = add.custom_id.as_ref().and_then(|id| self.completed_ids.remove(id)) {
             self.dirty.completed_id_gone(before);
         }
-        let key = self.insert_job(now, add, None);
+        let key = self.insert_job(now, queue, add, None);
         self.register_key(key, now);
         let id = self.announce(now, key, decision, effects);
         tell_of_waiting(now, self.known(key), effects);
@@ -196,8 +210,8 @@ impl Engine {
     }
 
     /// `planned` is the id of a job whose client made it but does not ask for it as custom id.
-    pub(crate) fn insert_job(&mut self, now: Timestamp, add: &Add, planned: Option<JobId>) -> JobKey {
-        let queue = self.ensure_registered(&add.spec.queue);
+    pub(crate) fn insert_job(&mut self, now: Timestamp, queue: QueueId, add: &Add, planned: Option<JobId>) -> JobKey {
+        self.register(queue);
         let spec = self.queues.get_mut(queue).shared(&add.spec);
         let key = JobKey(self.next_number());
         let id = planned.or_else(|| add.custom_id.clone()).unwrap_or_else(|| self.fresh_id(now));
@@ -282,11 +296,12 @@ impl Engine {
     pub(crate) fn admit_repeat(&mut self, now: Timestamp, add: &Add, effects: &mut Effects) -> JobKey {
         let mut decision = blank(DecisionCode::Created);
         let key_before = self.entry_of(add).map(KeySeen::from);
-        let key = self.insert_job(now, add, None);
+        let queue = self.queues.ensure(&add.spec.queue);
+        let key = self.insert_job(now, queue, add, None);
         self.reclaim_key(key, now);
         self.announce(now, key, &mut decision, effects);
         let key_after = self.entry_of(add).map(KeySeen::from);
-        let add = self.as_kept(self.queues.find(&add.spec.queue).map(|queue| queue.id), add.clone());
+        let add = self.as_kept(Some(queue), add.clone());
         let (origin, bulk, replay_of) = (Origin::Internal, None, None);
         effects.adds.push(AddRecord { at: now, origin, add, bulk, replay_of, decision, key_before, key_after });
         key

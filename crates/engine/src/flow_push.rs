@@ -97,7 +97,8 @@ impl Engine {
         for (at, Planned { id, add }) in jobs.iter().enumerate() {
             effects.durable |= add.spec.durable;
             let mut decision = blank(DecisionCode::Created);
-            let key = self.insert_job(now, add, Some(id.clone()));
+            let queue = self.queues.ensure(&add.spec.queue);
+            let key = self.insert_job(now, queue, add, Some(id.clone()));
             self.announce(now, key, &mut decision, effects);
             let Source { origin, bulk, replay_of } = source(at);
             let (add, key_before, key_after) = (add.clone(), None, None);

@@ -193,11 +193,15 @@ impl Keys {
     }
 
     pub(crate) fn insert(&mut self, entry: KeyEntry) {
-        assert!(self.find(entry.queue, &entry.key).is_none(), "a key is in its queue once: {}", entry.key);
         let (entry_hash, text_hash) = (hash_of(entry.entry), hash_of_text(&self.keyed, &entry));
         self.order.insert(entry.entry);
         self.ends.insert(end_of(&entry));
         let Keys { slab, by_entry, by_text, keyed, .. } = self;
+        let is_it = |slot: &u32| {
+            let other = at(slab, *slot);
+            other.queue == entry.queue && other.key == entry.key
+        };
+        assert!(by_text.find(text_hash, is_it).is_none(), "a key is in its queue once: {}", entry.key);
         let slot = slab.insert(entry);
         by_entry.insert_unique(entry_hash, slot, |slot| hash_of(at(slab, *slot).entry));
         by_text.insert_unique(text_hash, slot, |slot| hash_of_text(keyed, at(slab, *slot)));

@@ -8,7 +8,7 @@ use crate::effects::{AddRecord, Decision, Facts};
 use crate::engine::Engine;
 use crate::flow::Refusal;
 use crate::job::{Job, JobState};
-use crate::names::{EntryId, JobId, JobKey, Origin};
+use crate::names::{EntryId, JobId, JobKey, Origin, QueueId};
 use crate::rejection::Rejection;
 use crate::time::{Millis, Timestamp};
 use std::collections::BTreeSet;
@@ -18,6 +18,8 @@ pub(crate) struct Plan {
     pub(crate) action: Action,
     pub(crate) decision: Decision,
     pub(crate) key_before: Option<KeySeen>,
+    /// The queue that is added to; none = it is not there yet.
+    pub(crate) queue: Option<QueueId>,
 }
 
 /// The change that goes with a decision.
@@ -111,20 +113,21 @@ impl Engine {
     }
 
     fn plan_by_id_and_key(&self, now: Timestamp, add: &Add) -> Result<Plan, Rejection> {
+        let queue = self.queues.find(&add.spec.queue).map(|queue| queue.id);
         let id = self.decide_id(add.custom_id.as_ref())?;
         if let IdDecision::Live(job) = id {
-            return Ok(self.plan_repeat_of_id(now, add, job));
+            return Ok(Plan { queue, ..self.plan_repeat_of_id(now, add, job) });
         }
         let retired = match id {
             IdDecision::Retire(job) => Some(job),
             IdDecision::Free | IdDecision::Live(_) => None,
         };
-        let queue = self.queues.find(&add.spec.queue).map(|queue| queue.id);
         let entry = queue.zip(add.dedup_key.as_ref()).and_then(|(queue, key)| self.valid_key(queue, key, now));
         let Some(entry) = entry else {
             self.check_group(add, None)?;
-            let decision = self.plan_free_key(now, add);
-            return Ok(Plan { action: Action::Create { replaced: None, retired }, decision, key_before: None });
+            let decision = self.plan_free_key(now, queue, add);
+            let action = Action::Create { replaced: None, retired };
+            return Ok(Plan { action, decision, key_before: None, queue });
         };
         let standing = match self.jobs.get(entry.owner) {
             Some(job) if job.state == JobState::Active => OwnerStanding::Active,
@@ -171,13 +174,11 @@ impl Engine {
             facts,
             ..blank(code)
         };
-        Plan { action: Action::ReturnJob(job), decision, key_before: None }
+        Plan { action: Action::ReturnJob(job), decision, key_before: None, queue: None }
     }
 
-    fn plan_free_key(&self, now: Timestamp, add: &Add) -> Decision {
-        let Some(key) = &add.dedup_key else { return blank(DecisionCode::Created) };
-        let Some(queue) = self.queues.find(&add.spec.queue) else { return blank(DecisionCode::Created) };
-        let freed = self.keys.freed(queue.id, key);
+    fn plan_free_key(&self, now: Timestamp, queue: Option<QueueId>, add: &Add) -> Decision {
+        let freed = queue.zip(add.dedup_key.as_ref()).and_then(|(queue, key)| self.keys.freed(queue, key));
         let Some(freed) = freed else { return blank(DecisionCode::Created) };
         let twin = self.jobs.get(freed.owner).filter(|job| job.is_live());
         Decision {
@@ -236,7 +237,7 @@ impl Engine {
         let job = (returns || matches!(action, Action::Keep { .. })).then(|| entry.owner_id.clone());
         let job_key = job.is_some().then_some(entry.owner);
         let decision = Decision { job, job_key, owner: Some(owner), refusal, facts, ..blank(code) };
-        Plan { action, decision, key_before: Some(entry.into()) }
+        Plan { action, decision, key_before: Some(entry.into()), queue: Some(entry.queue) }
     }
 
     fn returned_code(&self, add: &Add, entry: &KeyEntry) -> DecisionCode {

@@ -50,10 +50,13 @@ impl<T: Copy + Ord> Ranked<T> {
             self.push_chunk(value);
             return true;
         };
-        let Err(place) = chunk.binary_search(&value) else { return false };
+        let Err(place) = search(chunk, &value) else { return false };
         self.len += 1;
         if chunk.len() < CHUNK {
-            chunk.insert(place, value);
+            match place == chunk.len() {
+                true => chunk.push_back(value),
+                false => chunk.insert(place, value),
+            }
             return true;
         }
         if place == CHUNK && is_last {
@@ -74,7 +77,7 @@ impl<T: Copy + Ord> Ranked<T> {
     pub(crate) fn remove(&mut self, value: &T) -> bool {
         let at = self.chunk_for(value);
         let Some(chunk) = self.chunks.get_mut(at) else { return false };
-        let Ok(place) = chunk.binary_search(value) else { return false };
+        let Ok(place) = search(chunk, value) else { return false };
         chunk.remove(place);
         self.len -= 1;
         if chunk.is_empty() {
@@ -152,6 +155,17 @@ impl<T: Copy + Ord> Ranked<T> {
         let (at, place) = self.place(place);
         self.chunks[at][place]
     }
+}
+
+/// As `binary_search`, but that the ends are looked at first: most of what happens to a list happens there.
+fn search<T: Ord>(chunk: &VecDeque<T>, value: &T) -> Result<usize, usize> {
+    if chunk.back().is_some_and(|greatest| greatest < value) {
+        return Err(chunk.len());
+    }
+    if chunk.front() == Some(value) {
+        return Ok(0);
+    }
+    chunk.binary_search(value)
 }
 
 /// Neighbouring elements, from either end.

@@ -19,7 +19,6 @@ use onceover_engine::webhook::Webhook;
 use rusqlite::types::{ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{CachedStatement, Connection, params};
 use serde::Serialize;
-use std::fmt::Write as _;
 use std::path::Path;
 
 pub(crate) use job_rows::{state_text, told_by_columns};
@@ -81,7 +80,6 @@ const DELETE_COMPLETED_ID: &str = "DELETE FROM completed_ids WHERE generation = 
 pub(crate) struct Scratch {
     first: Vec<u8>,
     second: Vec<u8>,
-    id: String,
     spec: SpecTexts,
 }
 
@@ -167,7 +165,7 @@ impl<'s> Writer<'s> {
         } = entry;
         let tally = entry.tally_to_store();
         let tally = tally.map(|tally| json(&mut self.scratch.first, &tally));
-        let owner_text = id_text(&mut self.scratch.id, owner_id);
+        let owner_text = IdText::of(owner_id);
         let (id, key, owner) = (row_id(id.0), &**key, row_id(owner.0));
         let (ttl, end, since) = (window.ttl().map(|ttl| ttl.0), window.end().map(|at| at.0), registered_at.0);
         if !from_hash && tally.is_none() {
@@ -299,10 +297,29 @@ impl ToSql for Json<'_> {
     }
 }
 
-fn id_text<'b>(buffer: &'b mut String, id: &JobId) -> &'b str {
-    buffer.clear();
-    write!(buffer, "{id}").expect("memory takes every text");
-    buffer
+/// An id as text, bound without a copy of ours.
+enum IdText<'i> {
+    Uuid([u8; 36]),
+    Text(&'i str),
+}
+
+impl IdText<'_> {
+    fn of(id: &JobId) -> IdText<'_> {
+        match id {
+            JobId::Uuid(uuid) => IdText::Uuid(uuid.text()),
+            JobId::Text(text) => IdText::Text(text),
+        }
+    }
+}
+
+impl ToSql for IdText<'_> {
+    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
+        let text = match self {
+            IdText::Uuid(text) => ValueRef::Text(text),
+            IdText::Text(text) => ValueRef::Text(text.as_bytes()),
+        };
+        Ok(ToSqlOutput::Borrowed(text))
+    }
 }
 
 fn json<'b, T: Serialize>(buffer: &'b mut Vec<u8>, value: &T) -> Json<'b> {

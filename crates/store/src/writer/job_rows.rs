@@ -3,7 +3,7 @@
 //! Most jobs are written as they were added, and every column costs its part of an add, so the usual rows have statements of
 //! their own that leave out what has its default.
 
-use super::{DELETE_RESULT, Json, PUT_RESULT, WRITE, Writer, id_text, json, row_id};
+use super::{DELETE_RESULT, IdText, Json, PUT_RESULT, WRITE, Writer, json, row_id};
 use crate::error::StoreError;
 use onceover_engine::command::{NewJob, StateName};
 use onceover_engine::job::{Blob, Extra, Job, JobState, TimelineEntry};
@@ -31,10 +31,14 @@ INSERT OR REPLACE INTO job_states (generation, state, started_at_ms, completed_a
     failed_attempts, stalls, priority, lifo, run_at_ms)
 VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)";
 
-/// Of a job that runs, or ran, at its first attempt and as it was asked for.
-const PUT_PLAIN_STATE: &str = "
-INSERT OR REPLACE INTO job_states (generation, state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress, extra)
-VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)";
+/// The two steps of a life without trouble: taken, at the first attempt and as it was asked for, and completed without having
+/// been heard of in between.
+const PUT_TAKEN: &str = "
+INSERT OR REPLACE INTO job_states (generation, state, started_at_ms, last_heartbeat_at_ms, progress)
+VALUES (?1, 'active', ?2, ?2, 0.0)";
+const PUT_COMPLETED: &str = "
+INSERT OR REPLACE INTO job_states (generation, state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress)
+VALUES (?1, 'completed', ?2, ?3, ?2, 100.0)";
 
 pub(super) const UPDATE_PAYLOAD: &str = "UPDATE jobs SET payload = ?2, payload_fingerprint = ?3 WHERE generation = ?1";
 
@@ -153,7 +157,7 @@ impl State<'_> {
         (!told || rare.is_some()).then_some(self.extra)
     }
 
-    /// It runs, or ran, at its first attempt and as it was asked for.
+    /// Nothing went wrong, and it is as it was asked for.
     fn is_plain(&self) -> bool {
         self.attempts == 0
             && self.stall_count == 0
@@ -211,7 +215,7 @@ impl Writer<'_> {
     }
 
     fn insert_job(&mut self, job: &Job, Fresh { took_key }: Fresh) -> Result<(), StoreError> {
-        let id = id_text(&mut self.scratch.id, &job.id);
+        let id = IdText::of(&job.id);
         let spec = self.scratch.spec.of(&job.spec);
         let (key, created_at, fingerprint) = (row_id(job.key.0), job.created_at.0, signed(job.fingerprint));
         let payload = payload(&job.data);
@@ -234,9 +238,16 @@ impl Writer<'_> {
         let (key, name) = (row_id(key.0), state_text(state.state));
         let (started_at, completed_at) = (state.started_at.map(|at| at.0), state.completed_at.map(|at| at.0));
         let (heartbeat, progress) = (state.last_heartbeat.0, state.progress);
-        if state.is_plain() {
-            let values = params![key, name, started_at, completed_at, heartbeat, progress, extra];
-            return self.statements.run(PUT_PLAIN_STATE, values).map(drop);
+        if state.is_plain() && extra.is_none() && started_at == Some(heartbeat) {
+            match (state.state, completed_at) {
+                (JobState::Active, None) if progress == 0.0 => {
+                    return self.statements.run(PUT_TAKEN, params![key, started_at]).map(drop);
+                }
+                (JobState::Completed, Some(_)) if progress == 100.0 => {
+                    return self.statements.run(PUT_COMPLETED, params![key, started_at, completed_at]).map(drop);
+                }
+                _ => {}
+            }
         }
         let values = params![
             key,
