@@ -7,11 +7,11 @@ use crate::event::EventKind;
 use crate::job::{Delivery, JobLock, JobState};
 use crate::limits::{DELIVERY_BYTES_MAX, PART_OF_QUEUE_MAX};
 use crate::names::{ConnId, JobKey, Origin};
+use crate::ranked::Ranked;
 use crate::rejection::Rejection;
 use crate::reply::{Delivered, JobRecord, Reply};
 use crate::time::{Millis, Timestamp};
 use crate::timers::Timer;
-use std::collections::BTreeSet;
 
 impl Engine {
     /// PULL and PULLB: what is there, or parked until something is.
@@ -90,10 +90,13 @@ impl Engine {
         let number = self.deliveries;
         let detached = pull.detach && lock.is_none() && !pull.bulk;
         self.leave(key);
+        self.note(key, StateName::Active, now, None, None);
         let job = self.known_mut(key);
         job.state = JobState::Active;
         job.started_at = Some(now);
         job.last_heartbeat = now;
+        // Who runs it is told by the token.
+        let record = JobRecord { job: job.clone(), state: StateName::Active };
         job.delivery = Some(Box::new(Delivery {
             number,
             conn,
@@ -108,7 +111,6 @@ impl Engine {
             rare.late_token = None;
         }
         let attempt_ends_at = job.attempt_ends_at();
-        self.note(key, StateName::Active, now, None, None);
         self.enter(key, now);
         if let Some(end) = attempt_ends_at {
             self.timers.set(end, Timer::JobTimeout(key));
@@ -118,7 +120,6 @@ impl Engine {
         }
         let job = self.known(key);
         let (id, queue, group) = (job.id.clone(), job.queue, job.group().cloned());
-        let record = JobRecord { job: job.clone(), state: StateName::Active };
         self.totals.pulled += 1;
         let home = self.queues.get_mut(queue);
         home.totals.pulled += 1;
@@ -153,7 +154,7 @@ impl Engine {
     /// their owners (dedup.md 4). Whether these were the last.
     pub(crate) fn release_some(&mut self, conn: ConnId, now: Timestamp, effects: &mut Effects) -> bool {
         for _ in 0..PART_OF_QUEUE_MAX {
-            let Some(key) = self.taken.get_mut(&conn).and_then(BTreeSet::pop_first) else { break };
+            let Some(key) = self.taken.get_mut(&conn).and_then(Ranked::pop_first) else { break };
             let delivery = self.known_mut(key).delivery.as_deref_mut().expect("an active job has exactly one delivery");
             let stays = match &delivery.lock {
                 Some(lock) => lock.renewals > 0,
@@ -167,7 +168,7 @@ impl Engine {
                 self.release(key, now);
             }
         }
-        let is_last = self.taken.get(&conn).is_none_or(BTreeSet::is_empty);
+        let is_last = self.taken.get(&conn).is_none_or(Ranked::is_empty);
         if is_last {
             self.taken.remove(&conn);
         }

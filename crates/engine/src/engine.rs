@@ -100,7 +100,7 @@ pub struct Engine {
     /// Failures of this step that parents have not heard of yet.
     pub(crate) failed_children: VecDeque<FailedChild>,
     /// Active jobs by the connection that took them.
-    pub(crate) taken: FxHashMap<ConnId, BTreeSet<JobKey>>,
+    pub(crate) taken: FxHashMap<ConnId, Ranked<JobKey>>,
     /// Completed jobs of all queues, oldest first, for retention.
     pub(crate) completed: Ranked<(Timestamp, JobKey)>,
     /// Live jobs with a custom id, oldest first: such ids are keys too.

@@ -10,6 +10,7 @@ use crate::limits::SCHEDULES_MAX;
 use crate::list::PAGE_ORDER;
 use crate::names::{JobId, JobKey};
 use crate::queue::Queue;
+use crate::ranked::Ranked;
 use crate::schedule::{Schedule, overlap_key};
 use crate::time::Timestamp;
 use crate::timers::Timer;
@@ -40,7 +41,7 @@ impl Engine {
             );
             self.check_dead_letter(job);
             if let Some(conn) = job.delivery.as_ref().and_then(|delivery| delivery.conn) {
-                let is_listed = self.taken.get(&conn).is_some_and(|taken| taken.contains(&job.key));
+                let is_listed = self.taken.get(&conn).is_some_and(|taken| taken.iter().any(|key| *key == job.key));
                 assert!(is_listed, "a delivery stands in its connection's list");
             }
             for id in job.depends_on() {
@@ -52,7 +53,7 @@ impl Engine {
         let named = self.jobs.iter().filter(|job| job.is_live() && job.has_custom_id);
         let named: BTreeSet<(Timestamp, JobKey)> = named.map(|job| (job.created_at, job.key)).collect();
         assert!(self.named.iter().eq(named.iter()), "the live jobs with a custom id are listed");
-        let taken: usize = self.taken.values().map(BTreeSet::len).sum();
+        let taken: usize = self.taken.values().map(Ranked::len).sum();
         let held = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.conn).count();
         assert_eq!(taken, held, "a connection's list names deliveries only");
     }

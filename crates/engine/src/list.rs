@@ -147,8 +147,8 @@ impl Queue {
                 Box::new(self.blocked.slice(from..self.blocked.len()).map(|key| (ListPlace::Nth(*key), *key)))
             }
             StateName::Active => {
-                let from = after.and_then(|after| after.nth()).map_or(JobKey(0), next);
-                Box::new(self.active.range(from..).map(|key| (ListPlace::Nth(*key), *key)))
+                let from = after.and_then(|after| after.nth()).map_or(0, |key| self.active.rank(&next(key)));
+                Box::new(self.active.slice(from..self.active.len()).map(|key| (ListPlace::Nth(*key), *key)))
             }
         }
     }

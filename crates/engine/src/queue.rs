@@ -34,7 +34,7 @@ pub(crate) struct Queue {
     /// Ready and delayed jobs of each priority.
     pub(crate) priorities: BTreeMap<i32, u64>,
     pub(crate) delayed: Ranked<(Timestamp, JobKey)>,
-    pub(crate) active: BTreeSet<JobKey>,
+    pub(crate) active: Ranked<JobKey>,
     pub(crate) blocked: Ranked<JobKey>,
     /// By moment of completion.
     pub(crate) completed: Ranked<(Timestamp, JobKey)>,
@@ -65,7 +65,7 @@ impl Queue {
             groups: Groups::default(),
             priorities: BTreeMap::new(),
             delayed: Ranked::default(),
-            active: BTreeSet::new(),
+            active: Ranked::default(),
             blocked: Ranked::default(),
             completed: Ranked::default(),
             failed: Ranked::default(),

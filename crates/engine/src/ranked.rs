@@ -88,6 +88,12 @@ impl<T: Copy + Ord> Ranked<T> {
         true
     }
 
+    /// The smallest, taken out.
+    pub(crate) fn pop_first(&mut self) -> Option<T> {
+        let first = *self.first()?;
+        self.remove(&first).then_some(first)
+    }
+
     /// How many are smaller than `value`, whether it is there or not.
     pub(crate) fn rank(&self, value: &T) -> usize {
         let at = self.chunk_for(value);
