@@ -18,11 +18,11 @@ pub fn run(driver: Driver, mail: &Mail) -> ThreadEnd {
         if let Some(end) = driver.take_end() {
             return end;
         }
-        let (rest, is_free, sleep) = (driver.rest(), driver.is_free(), driver.sleep());
+        let (rest, sleep) = (driver.rest(), driver.sleep());
         drop(guard);
         if !rest.is_zero() {
             thread::sleep(rest);
-        } else if is_free && mail.is_empty() {
+        } else if !sleep.is_zero() && mail.is_empty() {
             thread::park_timeout(sleep);
         }
     }

@@ -112,7 +112,13 @@ impl Driver {
         let latest = now.plus(SLEEP_MAX);
         let due = self.core.as_ref().and_then(Core::next_deadline);
         self.wakes = due.map_or(latest, |due| due.min(latest));
-        Duration::from_millis(self.wakes.since(now).0.max(0).unsigned_abs())
+        let until_due = Duration::from_millis(self.wakes.since(now).0.max(0).unsigned_abs());
+        let next_in = if self.arrived.is_empty() && self.messages.is_empty() {
+            self.waiting.next_in(Instant::now())
+        } else {
+            Some(Duration::ZERO)
+        };
+        next_in.map_or(until_due, |next| next.min(until_due))
     }
 
     /// Whether the core's thread has to look earlier than it thought when it went to sleep.
@@ -122,9 +128,9 @@ impl Driver {
     }
 
     fn turn_inside(&mut self) -> Option<ThreadEnd> {
-        self.waiting.take(&mut self.arrived, &mut self.messages);
-        let switch = take_switch(&mut self.messages);
         let began = Instant::now();
+        self.waiting.take(began, &mut self.arrived, &mut self.messages);
+        let switch = take_switch(&mut self.messages);
         let now = self.clock.now();
         let core = self.core.as_mut()?;
         if let Some(jump) = self.clock.take_jump() {
@@ -133,7 +139,9 @@ impl Driver {
         }
         self.rests_until = None;
         let turned = core.turn(now, &mut self.messages, &mut self.outbox);
-        report_slow(began.elapsed());
+        let ended = Instant::now();
+        self.waiting.took(ended, ended - began);
+        report_slow(ended - began);
         match turned {
             Ok(end) => {
                 tell(end, core.revision(), &self.hints);

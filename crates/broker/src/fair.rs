@@ -2,12 +2,17 @@
 //!
 //! Guarantees: messages of one connection keep their order; a connection that asks for little does not wait behind those
 //! that ask for much. A short message of a connection that has nothing else waiting goes first, as the window's questions
-//! do; the others take turns, one message each. A stop and other data come after everything that arrived before them.
+//! do; the others take turns, one message each. One of these that takes long, such as a payload of megabytes, is followed by as
+//! much time for those who ask for little, if there are such: a client that asks one thing after the other has several answers
+//! then, and not one behind each long message. A stop and other data come after everything that arrived before them.
 
 use crate::inbox::{Ask, Frame, Message};
-use crate::limits::{SPARSE_COMMANDS_MAX, TURN_BYTES_MAX, TURN_COMMANDS_MAX};
+use crate::limits::{
+    LONG_TURN, SPARSE_BYTES_MAX, SPARSE_COMMANDS_MAX, SPARSE_LATELY, TURN_BYTES_MAX, TURN_COMMANDS_MAX,
+};
 use onceover_engine::names::ConnId;
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
 
 /// What has arrived and was not taken yet. Bounded by the room of the inbox, which these messages still hold.
 #[derive(Default)]
@@ -20,6 +25,12 @@ pub struct Waiting {
     round: VecDeque<ConnId>,
     /// A stop or a switch: nothing behind it is looked at.
     last: Option<Message>,
+    /// When a client last asked for little.
+    sparse_at: Option<Instant>,
+    /// The last turn took a long message.
+    took_long: bool,
+    /// No long message is taken before then.
+    long_after: Option<Instant>,
 }
 
 impl Waiting {
@@ -29,17 +40,38 @@ impl Waiting {
         self.first.is_empty() && self.round.is_empty() && self.last.is_none()
     }
 
-    /// Adds to `messages` what one turn takes of everything that has arrived.
-    pub fn take(&mut self, arrived: &mut VecDeque<Message>, messages: &mut Vec<Message>) {
+    /// In how long there is something to take. None when nothing waits.
+    #[must_use]
+    pub fn next_in(&self, now: Instant) -> Option<Duration> {
+        if self.is_empty() {
+            return None;
+        }
+        let only_long = self.first.is_empty() && !self.round.is_empty();
+        let after = self.long_after.filter(|_| only_long);
+        Some(after.map_or(Duration::ZERO, |after| after.saturating_duration_since(now)))
+    }
+
+    /// The turn that ends `now` took so long.
+    pub fn took(&mut self, now: Instant, time: Duration) {
+        if self.took_long {
+            let is_asked = self.sparse_at.is_some_and(|at| now.saturating_duration_since(at) <= SPARSE_LATELY + time);
+            self.long_after = (time >= LONG_TURN && is_asked).then(|| now + time);
+        }
+    }
+
+    /// Adds to `messages` what one turn that begins `now` takes of everything that has arrived.
+    pub fn take(&mut self, now: Instant, arrived: &mut VecDeque<Message>, messages: &mut Vec<Message>) {
         while self.last.is_none()
             && let Some(message) = arrived.pop_front()
         {
-            self.put(message);
+            self.put(now, message);
         }
+        let with_long = self.long_after.is_none_or(|after| now >= after);
+        self.took_long = false;
         let sizes = messages.iter().map(size);
         let (mut commands, mut bytes) = sizes.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
         while commands < TURN_COMMANDS_MAX && bytes < TURN_BYTES_MAX {
-            let Some(message) = self.next() else { break };
+            let Some(message) = self.next(with_long) else { break };
             let more = size(&message);
             commands += more.0;
             bytes += more.1;
@@ -48,7 +80,7 @@ impl Waiting {
     }
 
     /// Puts a message where it waits.
-    pub fn put(&mut self, message: Message) {
+    fn put(&mut self, now: Instant, message: Message) {
         if matches!(message, Message::Stop | Message::Switch(_)) {
             self.last = Some(message);
             return;
@@ -57,9 +89,12 @@ impl Waiting {
             self.first.push_back(message);
             return;
         };
+        let (commands, bytes) = size(&message);
+        let is_sparse = commands <= SPARSE_COMMANDS_MAX && bytes <= SPARSE_BYTES_MAX;
         if let Some(backlog) = self.backlog.get_mut(&conn) {
             backlog.push_back(message);
-        } else if size(&message).0 <= SPARSE_COMMANDS_MAX && self.sparse.insert(conn) {
+        } else if is_sparse && self.sparse.insert(conn) {
+            self.sparse_at = Some(now);
             self.first.push_back(message);
         } else {
             self.backlog.insert(conn, VecDeque::from([message]));
@@ -67,14 +102,18 @@ impl Waiting {
         }
     }
 
-    fn next(&mut self) -> Option<Message> {
+    fn next(&mut self, with_long: bool) -> Option<Message> {
         if let Some(message) = self.first.pop_front() {
             if let Some(conn) = sender(&message) {
                 self.sparse.remove(&conn);
             }
             return Some(message);
         }
+        if !with_long && !self.round.is_empty() {
+            return None;
+        }
         let Some(conn) = self.round.pop_front() else { return self.last.take() };
+        self.took_long = true;
         let backlog = self.backlog.get_mut(&conn)?;
         let message = backlog.pop_front();
         if backlog.is_empty() {

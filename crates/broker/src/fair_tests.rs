@@ -28,7 +28,7 @@ fn turns(waiting: &mut Waiting, messages: Vec<Message>) -> Vec<Vec<String>> {
     let mut turns = Vec::new();
     loop {
         let mut taken = Vec::new();
-        waiting.take(&mut arrived, &mut taken);
+        waiting.take(Instant::now(), &mut arrived, &mut taken);
         if taken.is_empty() {
             return turns;
         }
@@ -87,8 +87,62 @@ fn a_stop_comes_behind_everything_that_arrived_before_it_and_nothing_behind_it()
     let mut taken = Vec::new();
     while !taken.contains(&"stop".to_owned()) {
         let mut turn = Vec::new();
-        waiting.take(&mut arrived, &mut turn);
+        waiting.take(Instant::now(), &mut arrived, &mut turn);
         taken.extend(turn.iter().map(name));
     }
     assert_eq!(taken, ["1.0", "1.1", "stop"]);
+}
+
+#[test]
+fn after_a_long_turn_those_who_ask_for_little_have_as_much_time() {
+    let long = |number| frames(1, number, TURN_COMMANDS_MAX);
+    let mut now = Instant::now();
+    let mut waiting = Waiting::default();
+    let turn = |waiting: &mut Waiting, at: Instant, messages: Vec<Message>| -> Vec<String> {
+        let mut taken = Vec::new();
+        waiting.take(at, &mut messages.into(), &mut taken);
+        taken.iter().map(name).collect()
+    };
+    for with_others in [false, true] {
+        let mut wanted = vec!["1.0"];
+        let mut messages = vec![long(0), long(1)];
+        if with_others {
+            messages.push(frames(2, 0, 1));
+            wanted.insert(0, "2.0");
+        }
+        assert_eq!(turn(&mut waiting, now, messages), wanted);
+        now += 4 * LONG_TURN;
+        waiting.took(now, 4 * LONG_TURN);
+        let time = if with_others { 4 * LONG_TURN } else { Duration::ZERO };
+        assert_eq!(waiting.next_in(now), Some(time));
+        now += time / 2;
+        assert_eq!(turn(&mut waiting, now, vec![frames(3, 0, 1)])[0], "3.0");
+        waiting.took(now, Duration::ZERO);
+        let left = if with_others { Some(time / 2) } else { None };
+        assert_eq!(waiting.next_in(now), left);
+        now += time / 2;
+        let rest = turn(&mut waiting, now, Vec::new());
+        assert_eq!(rest.is_empty(), !with_others, "with nobody else it was taken at once");
+        assert_eq!(waiting.next_in(now), None);
+        now += SPARSE_LATELY * 2;
+    }
+}
+
+#[test]
+fn a_short_turn_is_followed_by_the_next_one_at_once() {
+    let now = Instant::now();
+    let mut waiting = Waiting::default();
+    let flood = (0..3).map(|number| frames(1, number, TURN_COMMANDS_MAX));
+    waiting.take(now, &mut flood.chain([frames(2, 0, 1)]).collect(), &mut Vec::new());
+    waiting.took(now + LONG_TURN / 2, LONG_TURN / 2);
+    assert_eq!(waiting.next_in(now), Some(Duration::ZERO));
+}
+
+#[test]
+fn few_commands_with_many_bytes_are_long() {
+    let mut large = frames(1, 0, 1);
+    let Message::Frames(frames_of_it) = &mut large else { unreachable!() };
+    frames_of_it.bytes = SPARSE_BYTES_MAX + 1;
+    let taken = turns(&mut Waiting::default(), vec![large, frames(2, 0, 1)]);
+    assert_eq!(taken[0], ["2.0", "1.0"]);
 }

@@ -7,6 +7,12 @@ use std::time::Duration;
 pub const TURN_COMMANDS_MAX: usize = 1_024;
 /// A message of so few commands goes before longer ones of others.
 pub const SPARSE_COMMANDS_MAX: usize = 16;
+/// If it has so few bytes, too.
+pub const SPARSE_BYTES_MAX: usize = 64 * 1024;
+/// A turn that took longer has held up those who ask for little: they have as much time before the next long message.
+pub const LONG_TURN: Duration = Duration::from_millis(5);
+/// If any of them has asked within this time; otherwise nobody was held up.
+pub const SPARSE_LATELY: Duration = Duration::from_millis(100);
 /// Bytes of frames taken into one turn, for the same reason.
 pub const TURN_BYTES_MAX: usize = 1024 * 1024;
 /// Jobs that the commands over many of them have changed in a turn, after which it ends as well: a short command may mean a

@@ -50,6 +50,8 @@ pub const SWEEP_EVERY: Millis = Millis(5_000);
 /// Jobs of a queue that one command over all of it changes before others have their turns: one or two milliseconds, the rows
 /// included.
 pub const PART_OF_QUEUE_MAX: usize = 200;
+/// Bytes of payloads in memory after which such a part ends: to free their pages in the file takes two or three milliseconds.
+pub const PART_OF_QUEUE_BYTES_MAX: usize = 8 * 1024 * 1024;
 /// Jobs that one Clean removes: their ids are its answer.
 pub const CLEANED_MAX: usize = 100_000;
 /// Longest wait before a retry, jitter included (protocol-core.md 5.5).

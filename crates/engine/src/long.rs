@@ -9,8 +9,8 @@ use crate::command::{CleanState, Command, StateName, dead};
 use crate::dedup::FreedBy;
 use crate::effects::{Effects, Output};
 use crate::engine::Engine;
-use crate::job::JobState;
-use crate::limits::{CLEANED_MAX, PART_OF_QUEUE_MAX};
+use crate::job::{Job, JobState};
+use crate::limits::{CLEANED_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
 use crate::names::{ConnId, EntryId, JobId, JobKey, Origin};
 use crate::notice::tell_of;
 use crate::queue::Queue;
@@ -182,12 +182,11 @@ impl Engine {
                 // As many again as were added since the last part, so that it comes to its end.
                 let added = found.totals.pushed.saturating_sub(seen.unwrap_or(found.totals.pushed));
                 *seen = Some(found.totals.pushed);
-                let most = PART_OF_QUEUE_MAX.max(usize::try_from(added).map_or(usize::MAX, |added| 2 * added));
-                let removed =
-                    if *all { self.obliterate_some(now, queue, most) } else { self.drain_some(now, queue, most) };
+                let least = usize::try_from(added).map_or(usize::MAX, |added| 2 * added);
+                let (removed, is_last) =
+                    if *all { self.obliterate_some(now, queue, least) } else { self.drain_some(now, queue, least) };
                 effects.handled += removed;
                 *count += removed as u64;
-                let is_last = removed < most;
                 if is_last && *all {
                     effects.obliterated.push(Arc::clone(queue));
                 }
@@ -195,10 +194,10 @@ impl Engine {
             }
             Work::Clean { queue, state, until, left, after, ids } => {
                 let wanted = PART_OF_QUEUE_MAX.min(*left);
-                let found = self.to_clean(queue, *state, *until, wanted, after);
+                let (found, is_all) = self.to_clean(queue, *state, *until, wanted, after);
                 effects.handled += found.len();
                 *left -= found.len();
-                let is_last = found.len() < wanted && after.is_none() || *left == 0;
+                let is_last = is_all || *left == 0;
                 for key in found {
                     ids.push(self.known(key).id.clone());
                     self.remove_job(key, Some(FreedBy::Cleaned), now);
@@ -206,15 +205,31 @@ impl Engine {
                 is_last
             }
             Work::Each { jobs, what, count } => {
-                let part = jobs.len().min(PART_OF_QUEUE_MAX);
-                effects.handled += part;
-                for key in jobs.drain(..part) {
+                let (part, is_all) = self.first_of(jobs.iter().copied(), PART_OF_QUEUE_MAX, 0);
+                effects.handled += part.len();
+                jobs.drain(..part.len());
+                for key in part {
                     *count += u64::from(self.one_of_each(now, key, *what));
                 }
-                jobs.is_empty()
+                is_all
             }
             Work::Release(conn) => self.release_some(*conn, now, effects),
         }
+    }
+
+    /// As many of these as one part takes, `most` unless `least` is more, and whether that was all of them. Those that are gone
+    /// count, too.
+    fn first_of(&self, keys: impl Iterator<Item = JobKey>, most: usize, least: usize) -> (Vec<JobKey>, bool) {
+        let (mut part, mut bytes) = (Vec::new(), 0);
+        for key in keys {
+            let is_full = part.len() >= most || bytes >= PART_OF_QUEUE_BYTES_MAX;
+            if is_full && part.len() >= least {
+                return (part, false);
+            }
+            bytes += self.jobs.get(key).map_or(0, Job::payload_bytes);
+            part.push(key);
+        }
+        (part, true)
     }
 
     fn one_of_each(&mut self, now: Timestamp, key: JobKey, what: Each) -> bool {
@@ -233,43 +248,48 @@ impl Engine {
         }
     }
 
-    /// Removes what is ready or delayed; keys go with their owners.
-    fn drain_some(&mut self, now: Timestamp, name: &str, most: usize) -> usize {
-        let Some(queue) = self.queues.find(name) else { return 0 };
+    /// Removes what is ready or delayed; keys go with their owners. How many, and whether those were the last.
+    fn drain_some(&mut self, now: Timestamp, name: &str, least: usize) -> (usize, bool) {
+        let Some(queue) = self.queues.find(name) else { return (0, true) };
         let pending = queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key));
-        let pending: Vec<JobKey> = pending.take(most).collect();
+        let (pending, is_all) = self.first_of(pending, PART_OF_QUEUE_MAX, least);
         for key in &pending {
             self.remove_job(*key, Some(FreedBy::Drained), now);
         }
-        pending.len()
+        (pending.len(), is_all)
     }
 
     /// Removes jobs and keys, active jobs included; with the last of them goes what was set. Schedules that add to the queue
     /// stay, as in 2.9.5: they are the broker's, and their next firing makes the queue anew.
-    fn obliterate_some(&mut self, now: Timestamp, name: &Arc<str>, most: usize) -> usize {
-        let Some(queue) = self.queues.find(name) else { return 0 };
+    fn obliterate_some(&mut self, now: Timestamp, name: &Arc<str>, least: usize) -> (usize, bool) {
+        let Some(queue) = self.queues.find(name) else { return (0, true) };
         let id = queue.id;
-        let jobs: Vec<JobKey> = queue.all_jobs().take(most).collect();
+        let (jobs, mut is_all) = self.first_of(queue.all_jobs(), PART_OF_QUEUE_MAX, least);
         for key in &jobs {
             self.remove_job(*key, Some(FreedBy::Obliterated), now);
         }
-        // Windows of jobs that were gone already.
-        let rest: Vec<EntryId> = self.queues.get(id).keys.iter().copied().take(most - jobs.len()).collect();
-        for entry in &rest {
-            self.free_key(*entry, FreedBy::Obliterated, now);
+        let mut removed = jobs.len();
+        if is_all {
+            // Windows of jobs that were gone already.
+            let most = PART_OF_QUEUE_MAX.max(least).saturating_sub(removed);
+            let rest: Vec<EntryId> = self.queues.get(id).keys.iter().copied().take(most).collect();
+            for entry in &rest {
+                self.free_key(*entry, FreedBy::Obliterated, now);
+            }
+            removed += rest.len();
+            is_all = rest.len() < most;
         }
-        let removed = jobs.len() + rest.len();
-        if removed < most {
+        if is_all {
             self.forget_rate(id);
             self.forget_groups(id);
             self.queues.reset(id);
             self.dirty.queue(name);
         }
-        removed
+        (removed, is_all)
     }
 
     /// The next jobs that Clean means, oldest first. Completed ones that are still needed stay and are not looked at again;
-    /// `after` is none once all were looked at.
+    /// `after` is none once all were looked at. And whether those are all.
     fn to_clean(
         &self,
         name: &str,
@@ -277,25 +297,29 @@ impl Engine {
         until: Timestamp,
         most: usize,
         after: &mut Option<(Timestamp, JobKey)>,
-    ) -> Vec<JobKey> {
-        let Some(queue) = self.queues.find(name) else { return Vec::new() };
+    ) -> (Vec<JobKey>, bool) {
+        let Some(queue) = self.queues.find(name) else { return (Vec::new(), true) };
         let oldest = |states: &[StateName]| {
-            let of = |state: &StateName| queue.by_age(*state).iter().take(most).take_while(|(at, _)| *at <= until);
+            let of = |state: &StateName| queue.by_age(*state).iter().take(most + 1).take_while(|(at, _)| *at <= until);
             let mut found: Vec<(Timestamp, JobKey)> = states.iter().flat_map(of).copied().collect();
             found.sort_unstable();
-            found.into_iter().map(|(_, key)| key).take(most).collect()
+            self.first_of(found.into_iter().map(|(_, key)| key), most, 0)
         };
         match state {
             CleanState::AnyPending => oldest(&[StateName::Waiting, StateName::Prioritized, StateName::Delayed]),
             CleanState::Waiting => oldest(&[StateName::Waiting]),
             CleanState::Prioritized => oldest(&[StateName::Prioritized]),
             CleanState::Delayed => oldest(&[StateName::Delayed]),
-            CleanState::Completed => self.completed_to_clean(queue, until, most, after),
+            CleanState::Completed => {
+                let found = self.completed_to_clean(queue, until, most, after);
+                let is_all = found.len() < most && after.is_none();
+                (found, is_all)
+            }
             CleanState::Failed => {
                 let old = queue.failed.iter().take_while(|(at, _)| *at <= until);
-                old.map(|(_, key)| *key).take(most).collect()
+                self.first_of(old.map(|(_, key)| *key), most, 0)
             }
-            CleanState::Nothing => Vec::new(),
+            CleanState::Nothing => (Vec::new(), true),
         }
     }
 

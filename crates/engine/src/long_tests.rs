@@ -3,7 +3,7 @@
 use crate::command::*;
 use crate::effects::{Effects, Output};
 use crate::engine::{Engine, EngineConfig};
-use crate::limits::PART_OF_QUEUE_MAX;
+use crate::limits::{PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
 use crate::names::{ConnId, JobId, Origin};
 use crate::reply::Reply;
 use crate::testing::new_job;
@@ -216,4 +216,43 @@ fn the_jobs_of_an_ended_connection_go_back_in_parts() {
     stage.engine.check(stage.now);
     assert_eq!(stage.counts().waiting as usize, MANY, "a stop leaves none");
     assert!(stage.engine.next_deadline() > Some(stage.now), "nothing is left to do");
+}
+
+#[test]
+fn a_part_ends_with_the_bytes_of_its_payloads_too() {
+    let large = |at: usize| {
+        let data = Payload::from(vec![at as u8; PART_OF_QUEUE_BYTES_MAX / 2]);
+        Add { data: Some(data), ..Add::new(new_job("q")) }
+    };
+    let commands = || {
+        let queue = || Arc::<str>::from("q");
+        let clean = Command::Clean { queue: queue(), grace: Millis(0), state: CleanState::Waiting, limit: 100 };
+        [Command::Obliterate { queue: queue() }, Command::Drain { queue: queue() }, clean]
+    };
+    for command in commands() {
+        let mut stage = Stage::with_jobs(0);
+        for at in 0..5 {
+            stage.ask(Command::Push { add: large(at), replay_of: None });
+        }
+        assert!(stage.ask(command.clone()).is_none(), "{command:?}");
+        assert_eq!(stage.counts().waiting, 3, "two of them are as much as one part takes");
+        let (_, parts) = stage.go_on();
+        assert_eq!((parts, stage.counts().waiting), (2, 0));
+    }
+}
+
+#[test]
+fn large_jobs_that_are_added_meanwhile_do_not_keep_it_from_its_end() {
+    let mut stage = Stage::with_jobs(MANY);
+    assert!(stage.ask(Command::Obliterate { queue: "q".into() }).is_none());
+    for at in 0..20 {
+        for _ in 0..4 {
+            let data = Some(Payload::from(vec![at; PART_OF_QUEUE_BYTES_MAX]));
+            stage.ask(Command::Push { add: Add { data, ..Add::new(new_job("q")) }, replay_of: None });
+        }
+        if !stage.tick().is_empty() {
+            return;
+        }
+    }
+    panic!("it does not end");
 }
