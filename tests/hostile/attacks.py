@@ -201,6 +201,29 @@ def taken_jobs(port):
                 taker.recv(size, socket.MSG_WAITALL)
 
 
+def large_acks(port):
+    """20,000 jobs that are acknowledged at once"""
+    jobs = b"\x83\xa3cmd\xa5PUSHB\xa5queue\xa5acked\xa4jobs\xdd" + struct.pack(">I", 20_000) + b"\x80" * 20_000
+    with connect(port) as line:
+        line.settimeout(30)
+
+        def ask(data):
+            line.sendall(data)
+            size = struct.unpack(">I", line.recv(4, socket.MSG_WAITALL))[0]
+            return msgpack.unpackb(line.recv(size, socket.MSG_WAITALL))
+
+        for number in itertools.count():
+            ask(frame(jobs))
+            taken = [ask(command("PULLB", queue="acked", count=1_000, timeout=0, owner="w")) for _ in range(20)]
+            if number == 0:
+                ready()
+            ids = [job["id"] for part in taken for job in part["jobs"]]
+            done = ask(command("ACKB", ids=ids, tokens=[token for part in taken for token in part["tokens"]]))
+            assert done["ok"] and len(ids) == 20_000, done
+            if not going_on():
+                return
+
+
 def large_answers(port):
     """questions for everything there is, again and again"""
     line = Line(port)

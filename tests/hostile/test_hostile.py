@@ -29,7 +29,7 @@ TIMES_MAX = 3
 FLOOR_MS = 20
 # What goes on in parts of some hundred jobs: a part takes ten times as long in a debug build as in an optimised one. As one
 # step each of these would take half a second.
-IN_PARTS, PARTS_FLOOR_MS = {"large_batches", "taken_jobs"}, 200
+IN_PARTS, PARTS_FLOOR_MS = {"large_batches", "taken_jobs", "large_acks"}, 200
 
 
 class Probe:
@@ -108,7 +108,7 @@ def check(attack, memory_max):
 # Names in `docs/limits.md`: inbox 64, long frames 64, unfinished 256 and unsent 256 MiB; the rest is what jobs themselves take.
 for one, most in [
     (attacks.cut_frames, 64), (attacks.length_lies, 64), (attacks.deep_and_wide, 384), (attacks.collision_keys, 384),
-    (attacks.large_frames, 512), (attacks.large_batches, 512), (attacks.taken_jobs, 256), (attacks.large_answers, 384),
+    (attacks.large_frames, 512), (attacks.large_batches, 512), (attacks.taken_jobs, 256), (attacks.large_acks, 256), (attacks.large_answers, 384),
     (attacks.silent, 64),
     (attacks.never_reads, 320), (attacks.slowloris, 64), (attacks.unfinished, 384), (attacks.parked_pulls, 192),
 ]:

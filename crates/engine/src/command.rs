@@ -7,6 +7,7 @@ pub use crate::new_job::{Add, Backoff, DedupRequest, Group, NewJob, Payload, Rar
 pub use crate::state::{CleanState, ListState, StateName};
 pub use crate::work::{Ack, Claim, Fail, Pull, Renewal, WorkerInfo};
 
+use crate::limits::ACKS_AT_ONCE_MAX;
 use crate::names::{JobId, JobKey};
 use crate::notice::Field;
 use crate::time::{Millis, Timestamp};
@@ -458,6 +459,6 @@ impl Command {
                 | Command::PromoteJobs { .. }
                 | Command::RetryCompleted { .. }
                 | Command::Dead(Request::Retry { .. } | Request::Purge { .. })
-        )
+        ) || matches!(self, Command::AckBulk { acks } if acks.len() > ACKS_AT_ONCE_MAX)
     }
 }

@@ -237,7 +237,6 @@ impl Engine {
             Command::Pull(pull) => return self.pull(now, origin, pull, effects),
             Command::WaitJob { id, timeout } => return self.wait_job(now, origin, &id, timeout),
             Command::Ack(ack) => self.ack(now, ack, effects)?,
-            Command::AckBulk { acks } => self.ack_bulk(now, acks, effects)?,
             Command::Fail(fail) => self.fail(now, fail, effects)?,
             Command::JobHeartbeat(renewal) => self.job_heartbeat(now, &renewal)?,
             Command::JobHeartbeatBulk { renewals } => self.job_heartbeats(now, &renewals),
@@ -254,8 +253,9 @@ impl Engine {
             Command::Webhook(request) => self.webhook(now, request, effects)?,
             long if long.is_long() => {
                 let work = self.long_work(now, long);
-                return Ok(self.begin(now, origin, work, effects));
+                return self.begin(now, origin, work, effects).transpose();
             }
+            Command::AckBulk { acks } => self.ack_bulk(now, acks, effects)?,
             other => return self.dispatch_change(now, other, effects).map(Some),
         };
         Ok(Some(reply))

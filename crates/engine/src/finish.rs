@@ -18,6 +18,7 @@ use crate::reply::Reply;
 use crate::time::Timestamp;
 use crate::timers::Timer;
 use crate::work::cut;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What an answer about a delivery means now.
@@ -40,6 +41,32 @@ pub(crate) struct Burial {
     pub(crate) freed: FreedBy,
     /// Forget the job instead of keeping it among the dead letters.
     pub(crate) remove: bool,
+}
+
+/// The jobs of an ACKB, and what came of them so far.
+#[derive(Debug)]
+pub(crate) struct Acks {
+    left: VecDeque<Ack>,
+    /// Of these at the end the tokens were not looked at yet.
+    unchecked: usize,
+    done: usize,
+    ignored: Vec<(usize, JobId)>,
+    refusal: Option<Rejection>,
+}
+
+impl Acks {
+    pub(crate) fn new(acks: Vec<Ack>) -> Acks {
+        Acks { unchecked: acks.len(), left: acks.into(), done: 0, ignored: Vec::new(), refusal: None }
+    }
+
+    /// Of all of them, after the last step.
+    pub(crate) fn answer(&mut self) -> Result<Reply, Rejection> {
+        match self.refusal.take() {
+            Some(why) => Err(why),
+            None if self.ignored.is_empty() => Ok(Reply::Ok),
+            None => Ok(Reply::AckBulkIgnored { ignored: std::mem::take(&mut self.ignored) }),
+        }
+    }
 }
 
 impl Engine {
@@ -78,29 +105,39 @@ impl Engine {
         acks: Vec<Ack>,
         effects: &mut Effects,
     ) -> Result<Reply, Rejection> {
-        for ack in &acks {
-            if let Err(why @ (Rejection::TokenRequired(_) | Rejection::TokenInvalid(_))) =
-                self.standing(&ack.id, ack.token.as_deref())
-            {
-                return Err(why);
+        let mut acks = Acks::new(acks);
+        while !self.ack_some(now, &mut acks, usize::MAX, effects) {}
+        acks.answer()
+    }
+
+    /// Looks at the tokens, then completes jobs, `most` in one step. Whether that was the last one.
+    pub(crate) fn ack_some(&mut self, now: Timestamp, acks: &mut Acks, most: usize, effects: &mut Effects) -> bool {
+        if acks.unchecked > 0 {
+            let first = acks.left.len() - acks.unchecked;
+            let part = acks.unchecked.min(most);
+            acks.unchecked -= part;
+            for ack in acks.left.range(first..first + part) {
+                if let Err(why @ (Rejection::TokenRequired(_) | Rejection::TokenInvalid(_))) =
+                    self.standing(&ack.id, ack.token.as_deref())
+                {
+                    acks.refusal = Some(why);
+                    return true;
+                }
             }
+            return acks.left.is_empty();
         }
-        effects.handled += acks.len();
-        let mut ignored = Vec::new();
-        let mut first_refusal = None;
-        for (at, ack) in acks.into_iter().enumerate() {
+        let part = acks.left.len().min(most);
+        effects.handled += part;
+        for ack in acks.left.drain(..part) {
             let id = ack.id.clone();
             match self.ack(now, ack, effects) {
-                Ok(Reply::AlreadyFinalized) => ignored.push((at, id)),
+                Ok(Reply::AlreadyFinalized) => acks.ignored.push((acks.done, id)),
                 Ok(_) => {}
-                Err(why) => first_refusal = first_refusal.or(Some(why)),
+                Err(why) => acks.refusal = acks.refusal.take().or(Some(why)),
             }
+            acks.done += 1;
         }
-        match first_refusal {
-            Some(why) => Err(why),
-            None if ignored.is_empty() => Ok(Reply::Ok),
-            None => Ok(Reply::AckBulkIgnored { ignored }),
-        }
+        acks.left.is_empty()
     }
 
     /// FAIL.

@@ -103,20 +103,22 @@ impl Engine {
 
     /// Every 5 s: leases that ran out, and jobs that gave no sign of life for too long.
     pub(crate) fn sweep(&mut self, now: Timestamp, effects: &mut Effects) {
-        let active: Vec<JobKey> = self.queues.iter().flat_map(|queue| queue.active.iter().copied()).collect();
-        for key in active {
-            let job = self.known(key);
-            let lock = job.delivery.as_ref().and_then(|delivery| delivery.lock.as_ref());
-            if lock.is_some_and(|lock| lock.expires_at.is_due(now)) {
-                self.lose_lock(key, now, effects);
-            } else {
-                self.check_stall(key, now, effects);
-            }
-        }
+        self.begin_sweep(now, effects);
         self.workers.review(now, effects);
         self.tell_of_room(now, effects);
         self.queues.iter_mut().for_each(|queue| queue.forget_unused_views(now));
         self.forget_idle_queues(effects);
+    }
+
+    /// Whether the job was active and its delivery has ended now.
+    pub(crate) fn look_at_lease(&mut self, key: JobKey, now: Timestamp, effects: &mut Effects) -> bool {
+        let Some(job) = self.jobs.get(key).filter(|job| job.state == JobState::Active) else { return false };
+        let lock = job.delivery.as_ref().and_then(|delivery| delivery.lock.as_ref());
+        if lock.is_some_and(|lock| lock.expires_at.is_due(now)) {
+            self.lose_lock(key, now, effects);
+            return true;
+        }
+        self.check_stall(key, now, effects)
     }
 
     /// A lease ran out: one attempt and one stall used; back at once to the old place, or dead. The key stays with a live
@@ -159,8 +161,8 @@ impl Engine {
         self.known_mut(key).rare_mut().late_token = lock.map(|lock| lock.token);
     }
 
-    /// Two looks: too silent at the first makes a candidate, still silent at the second is a stall.
-    fn check_stall(&mut self, key: JobKey, now: Timestamp, effects: &mut Effects) {
+    /// Two looks: too silent at the first makes a candidate, still silent at the second is a stall. Whether it is one.
+    fn check_stall(&mut self, key: JobKey, now: Timestamp, effects: &mut Effects) -> bool {
         let job = self.known(key);
         let stall = self.queues.get(job.queue).settings.stall;
         let interval = job.spec.rare.as_ref().and_then(|rare| rare.stall_timeout).unwrap_or(stall.stall_interval);
@@ -171,9 +173,10 @@ impl Engine {
         let delivery = self.known_mut(key).delivery.as_deref_mut().expect("an active job has exactly one delivery");
         if silent && delivery.stall_candidate {
             self.stalled(key, now, effects);
-        } else {
-            delivery.stall_candidate = silent;
+            return true;
         }
+        delivery.stall_candidate = silent;
+        false
     }
 
     fn stalled(&mut self, key: JobKey, now: Timestamp, effects: &mut Effects) {

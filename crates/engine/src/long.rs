@@ -1,4 +1,5 @@
-//! Commands over a whole queue, and the end of a connection with many jobs: done in parts, with others' commands in between.
+//! What concerns many jobs: commands over a whole queue, a long ACKB, the end of a connection with many jobs, leases that ran
+//! out. Done in parts, with others' commands in between.
 //!
 //! Whatever is in the queue at the moment of its answer counts: `Obliterate` and `Drain` go on until nothing is left, so they
 //! have happened at the moment of their answer, and what was added in between has gone with the rest. Meanwhile the queue hands
@@ -9,11 +10,13 @@ use crate::command::{CleanState, Command, StateName, dead};
 use crate::dedup::FreedBy;
 use crate::effects::{Effects, Output};
 use crate::engine::Engine;
+use crate::finish::Acks;
 use crate::job::{Job, JobState};
-use crate::limits::{CLEANED_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
+use crate::limits::{ACKS_AT_ONCE_MAX, CLEANED_MAX, LOOKED_AT_ONCE_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
 use crate::names::{ConnId, EntryId, JobId, JobKey, Origin};
 use crate::notice::tell_of;
 use crate::queue::Queue;
+use crate::rejection::Rejection;
 use crate::reply::Reply;
 use crate::time::Timestamp;
 use std::collections::VecDeque;
@@ -66,8 +69,12 @@ pub(crate) enum Work {
     },
     /// One thing for each of these.
     Each { jobs: VecDeque<JobKey>, what: Each, count: u64 },
+    /// ACKB.
+    Acks(Acks),
     /// The jobs of a connection that has ended go back.
     Release(ConnId),
+    /// Those that were active are looked at: leases that ran out, stalls.
+    Sweep(VecDeque<JobKey>),
 }
 
 /// What is done with a job that is still in its state.
@@ -93,6 +100,7 @@ impl Engine {
                 Work::Clean { queue, state, until, left: limit.min(CLEANED_MAX), after: None, ids: Vec::new() }
             }
             Command::PromoteJobs { queue, count } => each(self.delayed_in(&queue, count), Each::Promote),
+            Command::AckBulk { acks } => Work::Acks(Acks::new(acks)),
             Command::RetryCompleted { queue, id, count, until } => {
                 each(self.completed_in(&queue, id, count, until), Each::Revive(JobState::Completed))
             }
@@ -105,7 +113,13 @@ impl Engine {
     }
 
     /// Does the first part. The answer, if that was all.
-    pub(crate) fn begin(&mut self, now: Timestamp, origin: Origin, work: Work, effects: &mut Effects) -> Option<Reply> {
+    pub(crate) fn begin(
+        &mut self,
+        now: Timestamp,
+        origin: Origin,
+        work: Work,
+        effects: &mut Effects,
+    ) -> Option<Result<Reply, Rejection>> {
         self.begin_run(now, LongRun { work, asked: Some(origin), told: None }, effects)
     }
 
@@ -114,7 +128,21 @@ impl Engine {
         self.begin_run(now, LongRun { work: Work::Release(conn), asked: None, told: None }, effects);
     }
 
-    fn begin_run(&mut self, now: Timestamp, mut run: LongRun, effects: &mut Effects) -> Option<Reply> {
+    /// All active jobs are looked at, unless that is still being done.
+    pub(crate) fn begin_sweep(&mut self, now: Timestamp, effects: &mut Effects) {
+        if self.long.line.iter().any(|run| matches!(run.work, Work::Sweep(_))) {
+            return;
+        }
+        let active = self.queues.iter().flat_map(|queue| queue.active.iter().copied()).collect();
+        self.begin_run(now, LongRun { work: Work::Sweep(active), asked: None, told: None }, effects);
+    }
+
+    fn begin_run(
+        &mut self,
+        now: Timestamp,
+        mut run: LongRun,
+        effects: &mut Effects,
+    ) -> Option<Result<Reply, Rejection>> {
         self.hold(&run.work, true);
         let done = self.part(now, &mut run.work, effects);
         match done {
@@ -138,10 +166,11 @@ impl Engine {
         }
         self.hold(&run.work, false);
         if let Some(to) = run.asked {
-            let reply = run.work.answer();
-            if let Some(command) = run.told {
-                tell_of(now, &command, &reply, effects);
+            let answer = run.work.answer();
+            if let (Some(command), Ok(reply)) = (run.told, &answer) {
+                tell_of(now, &command, reply, effects);
             }
+            let reply = answer.unwrap_or_else(Reply::Rejected);
             effects.outputs.push(Output::Reply { to, reply });
         }
         true
@@ -213,7 +242,19 @@ impl Engine {
                 }
                 is_all
             }
+            Work::Acks(acks) => self.ack_some(now, acks, ACKS_AT_ONCE_MAX, effects),
             Work::Release(conn) => self.release_some(*conn, now, effects),
+            Work::Sweep(active) => {
+                let mut lost = 0;
+                for _ in 0..LOOKED_AT_ONCE_MAX {
+                    if lost == PART_OF_QUEUE_MAX {
+                        break;
+                    }
+                    let Some(key) = active.pop_front() else { return true };
+                    lost += usize::from(self.look_at_lease(key, now, effects));
+                }
+                active.is_empty()
+            }
         }
     }
 
@@ -352,11 +393,12 @@ impl Engine {
 
 impl Work {
     /// What is told once all is done.
-    fn answer(&mut self) -> Reply {
+    fn answer(&mut self) -> Result<Reply, Rejection> {
         match self {
-            Work::Empty { all: true, .. } | Work::Release(_) => Reply::Ok,
-            Work::Empty { count, .. } | Work::Each { count, .. } => Reply::Count(*count),
-            Work::Clean { ids, .. } => Reply::Cleaned(std::mem::take(ids)),
+            Work::Empty { all: true, .. } | Work::Release(_) | Work::Sweep(_) => Ok(Reply::Ok),
+            Work::Empty { count, .. } | Work::Each { count, .. } => Ok(Reply::Count(*count)),
+            Work::Clean { ids, .. } => Ok(Reply::Cleaned(std::mem::take(ids))),
+            Work::Acks(acks) => acks.answer(),
         }
     }
 }

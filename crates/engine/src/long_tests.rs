@@ -3,9 +3,10 @@
 use crate::command::*;
 use crate::effects::{Effects, Output};
 use crate::engine::{Engine, EngineConfig};
-use crate::limits::{PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
+use crate::limits::{ACKS_AT_ONCE_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
 use crate::names::{ConnId, JobId, Origin};
-use crate::reply::Reply;
+use crate::rejection::Rejection;
+use crate::reply::{Delivered, Reply};
 use crate::testing::new_job;
 use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
@@ -255,4 +256,57 @@ fn large_jobs_that_are_added_meanwhile_do_not_keep_it_from_its_end() {
         }
     }
     panic!("it does not end");
+}
+
+/// Jobs that were taken under a lease of 30 s, and what completes each.
+fn taken(stage: &mut Stage, number: usize) -> Vec<Ack> {
+    let mut acks = Vec::new();
+    while acks.len() < number {
+        let pull = Pull { count: 1_000, bulk: true, owner: Some(Arc::from("w")), ..pull_of("q") };
+        let Some(Reply::PulledBulk { jobs, .. }) = stage.ask(Command::Pull(pull)) else { panic!("there are jobs") };
+        let ack = |job: Delivered| Ack { id: job.record.job.id.clone(), token: job.token, result: None, remove: false };
+        acks.extend(jobs.into_iter().map(ack));
+    }
+    acks
+}
+
+#[test]
+fn many_jobs_are_acknowledged_in_parts_and_answered_at_the_end() {
+    let number = 5 * ACKS_AT_ONCE_MAX / 2;
+    let mut stage = Stage::with_jobs(number);
+    let acks = taken(&mut stage, number);
+    let first = acks[0].clone();
+    assert!(stage.ask(Command::AckBulk { acks }).is_none());
+    assert!(stage.ask(Command::Ack(first)).is_some(), "others go on meanwhile");
+    let (reply, parts) = stage.go_on();
+    assert_eq!((stage.counts().active, parts), (0, 5), "three looks at tokens, three parts, the first look at once");
+    assert!(
+        matches!(reply, Reply::Rejected(Rejection::NotInProcessing(_))),
+        "one of them was completed before: {reply:?}"
+    );
+}
+
+#[test]
+fn a_wrong_token_among_many_completes_nothing() {
+    let number = 2 * ACKS_AT_ONCE_MAX;
+    let mut stage = Stage::with_jobs(number);
+    let mut acks = taken(&mut stage, number);
+    acks[number - 1].token = Some("another".into());
+    assert!(stage.ask(Command::AckBulk { acks }).is_none());
+    let (reply, _) = stage.go_on();
+    assert!(matches!(reply, Reply::Rejected(Rejection::TokenInvalid(_))), "{reply:?}");
+    assert_eq!(stage.counts().active as usize, number);
+}
+
+#[test]
+fn many_leases_that_ran_out_are_looked_at_in_parts() {
+    let mut stage = Stage::with_jobs(MANY);
+    let _acks = taken(&mut stage, MANY);
+    stage.now = NOW.plus(Millis(36_000));
+    stage.tick();
+    assert_eq!(stage.counts().active as usize, MANY - 2 * PART_OF_QUEUE_MAX, "the first two parts");
+    while stage.engine.next_deadline() <= Some(stage.now) {
+        stage.tick();
+    }
+    assert_eq!((stage.counts().active, stage.counts().waiting as usize), (0, MANY));
 }
