@@ -18,6 +18,7 @@ import msgpack
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 from hostile import collisions  # noqa: E402
+from kit.wire import Wire  # noqa: E402
 
 MIB = 1 << 20
 FRAME_BYTES_MAX = 64 * MIB
@@ -203,22 +204,14 @@ def taken_jobs(port):
 
 def large_acks(port):
     """20,000 jobs that are acknowledged at once"""
-    jobs = b"\x83\xa3cmd\xa5PUSHB\xa5queue\xa5acked\xa4jobs\xdd" + struct.pack(">I", 20_000) + b"\x80" * 20_000
-    with connect(port) as line:
-        line.settimeout(30)
-
-        def ask(data):
-            line.sendall(data)
-            size = struct.unpack(">I", line.recv(4, socket.MSG_WAITALL))[0]
-            return msgpack.unpackb(line.recv(size, socket.MSG_WAITALL))
-
+    with Wire(port, timeout=60) as wire:
         for number in itertools.count():
-            ask(frame(jobs))
-            taken = [ask(command("PULLB", queue="acked", count=1_000, timeout=0, owner="w")) for _ in range(20)]
+            wire.call("PUSHB", queue="acked", jobs=[{}] * 20_000)
+            taken = [wire.call("PULLB", queue="acked", count=1_000, timeout=0, owner="w") for _ in range(20)]
             if number == 0:
                 ready()
             ids = [job["id"] for part in taken for job in part["jobs"]]
-            done = ask(command("ACKB", ids=ids, tokens=[token for part in taken for token in part["tokens"]]))
+            done = wire.call("ACKB", ids=ids, tokens=[token for part in taken for token in part["tokens"]])
             assert done["ok"] and len(ids) == 20_000, done
             if not going_on():
                 return
