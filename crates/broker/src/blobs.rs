@@ -3,13 +3,13 @@
 use crate::outbox::Out;
 use onceover_engine::Engine;
 use onceover_engine::event::{Event, EventKind};
-use onceover_engine::flow::{Answer, ChildValue};
-use onceover_engine::job::Blob;
+use onceover_engine::flow::Answer;
+use onceover_engine::job::{Blob, Job};
 use onceover_engine::limits::ANSWER_BYTES_MAX;
 use onceover_engine::names::JobKey;
 use onceover_engine::rejection::Rejection;
 use onceover_engine::reply::{JobRecord, Reply};
-use onceover_store::{Storage, StoreError};
+use onceover_store::{Storage, StoreError, Stored};
 use std::sync::Arc;
 
 /// Fills in everything of `out` that is on disk; when that cannot be read, a reply becomes the storage error.
@@ -44,14 +44,16 @@ fn fill_out(out: &mut Out, storage: &dyn Storage, engine: &Engine) -> Result<(),
 pub fn fill_reply(reply: &mut Reply, storage: &dyn Storage) -> Result<(), Unfilled> {
     match reply {
         Reply::Pulled { job: Some(job), .. } => Ok(fill_record(&mut job.record, storage)?),
-        Reply::PulledBulk { jobs, .. } => fill_all(jobs.iter_mut().map(|job| &mut job.record), storage),
+        Reply::PulledBulk { jobs, .. } => fill_records(jobs.iter_mut().map(|job| &mut job.record), storage),
         Reply::Job(record) | Reply::JobByCustomId(record) => Ok(fill_record(record, storage)?),
-        Reply::Jobs(records) | Reply::Dlq(records) => fill_all(records.iter_mut(), storage),
+        Reply::Jobs(records) | Reply::Dlq(records) => fill_records(records.iter_mut(), storage),
         Reply::Result { key: Some(key), result, .. } | Reply::Waited { key: Some(key), result, .. } => {
             Ok(fill(result, || storage.result(*key))?)
         }
-        Reply::Flow(Answer::Pushed(records)) => fill_all(records.iter_mut(), storage),
-        Reply::Flow(Answer::Values(values)) => fill_values(values, storage),
+        Reply::Flow(Answer::Pushed(records)) => fill_records(records.iter_mut(), storage),
+        Reply::Flow(Answer::Values(values)) => {
+            fill_all(values.iter_mut().map(|child| (Stored::Result, child.key, &mut child.value)), storage)
+        }
         Reply::Flow(Answer::Failures(failures)) => {
             let bytes: usize = failures.iter().map(|child| child.error.len()).sum();
             if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
@@ -108,24 +110,40 @@ pub enum Unfilled {
     TooLong,
 }
 
-fn fill_all<'a>(mut records: impl Iterator<Item = &'a mut JobRecord>, storage: &dyn Storage) -> Result<(), Unfilled> {
-    let mut bytes = 0;
-    records.try_for_each(|record| {
-        fill_record(record, storage)?;
-        bytes += record.job.payload_bytes();
-        if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
-    })
+fn fill_records<'a>(records: impl Iterator<Item = &'a mut JobRecord>, storage: &dyn Storage) -> Result<(), Unfilled> {
+    let blobs = records.flat_map(|record| {
+        let Job { key, data, result, .. } = &mut record.job;
+        [(Stored::Payload, *key, data), (Stored::Result, *key, result)]
+    });
+    fill_all(blobs, storage)
 }
 
-fn fill_values(values: &mut [ChildValue], storage: &dyn Storage) -> Result<(), Unfilled> {
-    let mut bytes = 0;
-    values.iter_mut().try_for_each(|child| {
-        fill(&mut child.value, || storage.result(child.key))?;
-        if let Blob::Here(value) = &child.value {
-            bytes += value.len();
+fn fill_all<'a>(
+    blobs: impl Iterator<Item = (Stored, JobKey, &'a mut Blob)>,
+    storage: &dyn Storage,
+) -> Result<(), Unfilled> {
+    let (mut bytes, mut wanted, mut empty) = (0, Vec::new(), Vec::new());
+    for (what, job, blob) in blobs {
+        match blob {
+            Blob::Here(here) => bytes += here.len(),
+            Blob::Absent => {}
+            Blob::OnDisk => {
+                wanted.push((what, job));
+                empty.push(blob);
+            }
         }
-        if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
-    })
+    }
+    let mut empty = empty.into_iter();
+    if !wanted.is_empty() {
+        storage.read(&wanted, &mut |found| {
+            bytes += found.as_ref().map_or(0, |found| found.len());
+            if let Some(blob) = empty.next() {
+                *blob = Blob::from(found);
+            }
+            bytes <= ANSWER_BYTES_MAX
+        })?;
+    }
+    if bytes > ANSWER_BYTES_MAX { Err(Unfilled::TooLong) } else { Ok(()) }
 }
 
 fn fill_record(record: &mut JobRecord, storage: &dyn Storage) -> Result<(), StoreError> {

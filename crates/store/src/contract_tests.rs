@@ -3,7 +3,7 @@
 use crate::samples::{
     Folder, again, bytes, fresh, full_job, full_key, full_schedule, plain_job, plain_key, put_key, settings,
 };
-use crate::{SimDisk, SqliteStore, Storage, StoreError};
+use crate::{SimDisk, SqliteStore, Storage, StoreError, Stored};
 use onceover_engine::change::{Change, Snapshot};
 use onceover_engine::command::{Add, Command, StateName};
 use onceover_engine::dedup::Window;
@@ -188,6 +188,37 @@ fn bytes_that_are_not_said_to_have_changed_stay() {
         job.state = JobState::Queued;
         commit(store, vec![again(&job, false, false)]).unwrap();
         assert_eq!(loaded(store).jobs[0].job.data, Blob::Here(bytes("payload")), "a live job may be delivered");
+    });
+}
+
+#[test]
+fn payloads_and_results_of_several_jobs_come_in_order() {
+    on_each_store(|store| {
+        let (mut done, mut bare) = (plain_job(2), plain_job(3));
+        (done.data, done.result) = (Blob::Here(bytes("in")), Blob::Here(bytes("out")));
+        bare.data = Blob::Absent;
+        commit(store, vec![fresh(&done), fresh(&bare)]).unwrap();
+        let wanted = [
+            (Stored::Result, JobKey(2)),
+            (Stored::Payload, JobKey(3)),
+            (Stored::Payload, JobKey(2)),
+            (Stored::Payload, JobKey(4)),
+        ];
+        let read = |store: &dyn Storage, most: usize| {
+            let mut found = Vec::new();
+            let take = &mut |one| {
+                found.push(one);
+                found.len() < most
+            };
+            store.read(&wanted, take).unwrap();
+            found
+        };
+        let all = [Some(bytes("out")), None, Some(bytes("in")), None];
+        assert_eq!(read(store, 9), all);
+        assert_eq!(read(store, 2), all[..2]);
+        // Whether or not all were taken, the next turn is stored.
+        commit(store, vec![fresh(&plain_job(5))]).unwrap();
+        assert_eq!(read(store, 9), all);
     });
 }
 

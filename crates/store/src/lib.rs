@@ -55,6 +55,15 @@ pub enum Loaded {
     SetAside,
 }
 
+/// What is stored of a job beside its row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stored {
+    /// What it was added with.
+    Payload,
+    /// What its worker returned.
+    Result,
+}
+
 /// Where the rows of an engine are kept. One owner, one thread: the core's.
 pub trait Storage: Send {
     /// Everything that is stored. Payloads of live jobs are in memory, those of finished jobs and all results stay behind.
@@ -124,6 +133,28 @@ pub trait Storage: Send {
     /// The file cannot be read.
     fn result(&self, job: JobKey) -> Result<Option<Payload>, StoreError>;
 
+    /// The payloads and results of several jobs, in this order, none where there is none; for less than one by one. `take` says
+    /// whether to go on.
+    ///
+    /// # Errors
+    /// The file cannot be read.
+    fn read(
+        &self,
+        wanted: &[(Stored, JobKey)],
+        take: &mut dyn FnMut(Option<Payload>) -> bool,
+    ) -> Result<(), StoreError> {
+        for (what, job) in wanted {
+            let found = match what {
+                Stored::Payload => self.payload(*job),
+                Stored::Result => self.result(*job),
+            };
+            if !take(found?) {
+                break;
+            }
+        }
+        Ok(())
+    }
+
     /// Bytes on disk, with what is not yet merged into the main file.
     fn file_bytes(&self) -> u64;
 
@@ -171,6 +202,14 @@ impl Storage for Box<dyn Storage> {
 
     fn result(&self, job: JobKey) -> Result<Option<Payload>, StoreError> {
         (**self).result(job)
+    }
+
+    fn read(
+        &self,
+        wanted: &[(Stored, JobKey)],
+        take: &mut dyn FnMut(Option<Payload>) -> bool,
+    ) -> Result<(), StoreError> {
+        (**self).read(wanted, take)
     }
 
     fn file_bytes(&self) -> u64 {

@@ -10,12 +10,12 @@ use crate::merge::Merges;
 use crate::place::Place;
 use crate::set_aside::set_aside;
 use crate::writer::{Scratch, Writer, row_id};
-use crate::{Loaded, RowSource, Storage, load, schema};
+use crate::{Loaded, RowSource, Storage, Stored, load, schema};
 use onceover_engine::change::Snapshot;
 use onceover_engine::command::Payload;
 use onceover_engine::names::JobKey;
 use rusqlite::config::DbConfig;
-use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -114,11 +114,11 @@ impl SqliteStore {
     }
 
     fn blob(&self, query: &str, job: JobKey) -> Result<Option<Payload>, StoreError> {
-        let read = || {
-            let mut statement = self.conn.prepare_cached(query)?;
-            statement.query_row([row_id(job.0)], |row| Ok(Payload::from(row.get_ref(0)?.as_blob()?))).optional()
-        };
-        read().map_err(|cause| StoreError::from_sqlite("read from", &self.file, cause))
+        self.conn.prepare_cached(query).and_then(|mut statement| blob_of(&mut statement, job)).map_err(self.unread())
+    }
+
+    fn unread(&self) -> impl Fn(rusqlite::Error) -> StoreError {
+        |cause| StoreError::from_sqlite("read from", &self.file, cause)
     }
 }
 
@@ -187,6 +187,29 @@ impl Storage for SqliteStore {
         self.blob(RESULT, job)
     }
 
+    /// In one transaction: to begin and to end one costs as much as to find the row.
+    fn read(
+        &self,
+        wanted: &[(Stored, JobKey)],
+        take: &mut dyn FnMut(Option<Payload>) -> bool,
+    ) -> Result<(), StoreError> {
+        let mut all = || {
+            let reading = self.conn.unchecked_transaction()?;
+            let (mut payload, mut result) = (self.conn.prepare_cached(PAYLOAD)?, self.conn.prepare_cached(RESULT)?);
+            for (what, job) in wanted {
+                let statement = match what {
+                    Stored::Payload => &mut payload,
+                    Stored::Result => &mut result,
+                };
+                if !take(blob_of(statement, *job)?) {
+                    break;
+                }
+            }
+            reading.commit()
+        };
+        all().map_err(self.unread())
+    }
+
     fn file_bytes(&self) -> u64 {
         let size = |path: &Path| path.metadata().map_or(0, |found| found.len());
         size(&self.file) + size(&beside(&self.file, "-wal"))
@@ -201,6 +224,10 @@ impl Storage for SqliteStore {
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
         conn.close().map_err(|(_, cause)| failed(cause))
     }
+}
+
+fn blob_of(statement: &mut CachedStatement<'_>, job: JobKey) -> rusqlite::Result<Option<Payload>> {
+    statement.query_row([row_id(job.0)], |row| Ok(Payload::from(row.get_ref(0)?.as_blob()?))).optional()
 }
 
 /// The lock lies beside the file itself, so that two names of one file are one file.
