@@ -243,6 +243,7 @@ impl Engine {
             progress: 0.0,
             result: Blob::Absent,
             delivery: None,
+            has_state_row: false,
             extra: Extra::default(),
         };
         if !waits_for.is_empty() {

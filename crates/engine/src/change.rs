@@ -11,6 +11,7 @@ use crate::names::{EntryId, JobKey};
 use crate::new_job::Payload;
 use crate::reply::StallConfig;
 use crate::schedule::{Schedule, ScheduleId};
+use crate::time::Timestamp;
 use crate::webhook::Webhook;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
@@ -34,7 +35,18 @@ pub enum Change<'a> {
         result: bool,
         /// Only with `fresh`: it took its key as it was added, and the row can tell of that one (`KeyEntry::is_as_taken`).
         took_key: bool,
+        /// It was taken, and a list tells so: nothing else became of it.
+        told_by_list: bool,
     },
+    /// Write when these jobs were taken; none of them stands in a list already.
+    PutTaken {
+        /// When.
+        at: Timestamp,
+        /// The first of them names the list.
+        jobs: &'a [JobKey],
+    },
+    /// Delete the list that this job names.
+    DeleteTaken(JobKey),
     /// What the job's row may tell of a key does not hold any more.
     DropTakenKey(JobKey),
     /// Delete the job's row and payload.
@@ -155,7 +167,7 @@ pub struct GroupRow {
 /// A job's row as it was read.
 #[derive(Clone, Debug)]
 pub struct JobRow {
-    /// The job. Its `queue`, `ready` and `delivery` mean nothing yet. Payloads of finished jobs and all results are `OnDisk`
+    /// The job. Its `queue`, `ready` and `delivery` mean nothing yet; `has_state_row` says whether it has one. Payloads of finished jobs and all results are `OnDisk`
     /// where a row exists.
     pub job: Job,
     /// Its queue's name.
@@ -203,6 +215,8 @@ pub struct Snapshot {
     pub completed_ids: Vec<(JobKey, Arc<str>)>,
     /// In any order.
     pub schedules: Vec<Schedule>,
+    /// The first jobs of lists of taken jobs. What they tell stands with the jobs.
+    pub taken_lists: Vec<JobKey>,
     /// The broker has run all the time: what came due meanwhile was not missed.
     pub ran_on: bool,
 }
@@ -210,7 +224,20 @@ pub struct Snapshot {
 impl Snapshot {
     /// Adds what was read after it.
     pub fn append(&mut self, later: Snapshot) {
-        let Snapshot { jobs, keys, queues, groups, webhooks, reserved, ends, completed_ids, schedules, ran_on } = later;
+        let Snapshot {
+            jobs,
+            keys,
+            queues,
+            groups,
+            webhooks,
+            reserved,
+            ends,
+            completed_ids,
+            schedules,
+            taken_lists,
+            ran_on,
+        } = later;
+        self.taken_lists.extend(taken_lists);
         self.jobs.extend(jobs);
         self.keys.extend(keys);
         self.queues.extend(queues);

@@ -105,6 +105,7 @@ impl Engine {
             detached,
             stall_candidate: false,
             skipped: Millis(0),
+            list: None,
         }));
         if let Some(rare) = job.extra.rare.as_deref_mut() {
             // Only this delivery's result counts from now on.
@@ -112,6 +113,7 @@ impl Engine {
         }
         let attempt_ends_at = job.attempt_ends_at();
         self.enter(key, now);
+        self.dirty.job_taken(key);
         if let Some(end) = attempt_ends_at {
             self.timers.set(end, Timer::JobTimeout(key));
         }
@@ -138,6 +140,9 @@ impl Engine {
         let delivery = job.delivery.take().expect("an active job has exactly one delivery");
         if let Some(end) = attempt_ends_at {
             self.timers.cancel(end, Timer::JobTimeout(key));
+        }
+        if let Some(list) = delivery.list {
+            self.leave_list(list);
         }
         if let Some(conn) = delivery.conn
             && let Some(taken) = self.taken.get_mut(&conn)

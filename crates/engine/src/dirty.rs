@@ -26,6 +26,8 @@ pub(crate) struct Dirty {
     job_order: Vec<JobKey>,
     /// With whether the result stays.
     jobs_gone: Vec<(JobKey, bool)>,
+    jobs_taken: Vec<JobKey>,
+    lists_gone: Vec<JobKey>,
     ends: Vec<(JobKey, JobId)>,
     ends_gone: Vec<u64>,
     /// Results whose jobs left before they were written.
@@ -51,6 +53,7 @@ impl Dirty {
     pub(crate) fn is_empty(&self) -> bool {
         self.job_order.is_empty()
             && self.jobs_gone.is_empty()
+            && self.lists_gone.is_empty()
             && self.ends.is_empty()
             && self.ends_gone.is_empty()
             && self.orphans.is_empty()
@@ -87,6 +90,20 @@ impl Dirty {
     /// The job is new: everything of it must be written.
     pub(crate) fn job_fresh(&mut self, key: JobKey) {
         *self.touch(key) = JobDirt { fresh: true, data: true, result: false };
+    }
+
+    /// The job was handed out.
+    pub(crate) fn job_taken(&mut self, key: JobKey) {
+        self.jobs_taken.push(key);
+    }
+
+    /// Those that were handed out since the last commit, whatever became of them.
+    pub(crate) fn jobs_taken(&self) -> &[JobKey] {
+        &self.jobs_taken
+    }
+
+    pub(crate) fn list_gone(&mut self, list: JobKey) {
+        self.lists_gone.push(list);
     }
 
     /// Whether the job has no row yet.
@@ -203,6 +220,7 @@ impl Engine {
         for (key, keep_result) in &dirty.jobs_gone {
             write(Change::DeleteJob { key: *key, keep_result: *keep_result })?;
         }
+        dirty.lists_gone.iter().try_for_each(|list| write(Change::DeleteTaken(*list)))?;
         dirty.ends_gone.iter().try_for_each(|number| write(Change::DeleteEnd(*number)))?;
         dirty.orphans_gone.iter().try_for_each(|key| write(Change::DeleteResult(*key)))?;
         dirty.keys_gone.iter().try_for_each(|entry| write(Change::DeleteKey(*entry)))?;
@@ -211,13 +229,7 @@ impl Engine {
         for key in dirty.taken_keys_gone.iter().filter(|key| self.jobs.get(**key).is_some() && !dirty.is_fresh(**key)) {
             write(Change::DropTakenKey(*key))?;
         }
-        for (key, dirt) in dirty.job_order.iter().filter_map(|key| dirty.jobs.get_key_value(key)) {
-            let job = self.jobs.get(*key).expect("a changed job that is not gone is there");
-            let queue = &*self.queues.get(job.queue).name;
-            let JobDirt { fresh, data, result } = *dirt;
-            let took_key = fresh && job.dedup_key.is_some() && self.is_told_by_job(self.keys.get(key.first_entry()));
-            write(Change::PutJob { job, queue, fresh, data, result, took_key })?;
-        }
+        self.for_each_changed_job(write)?;
         for (job, id) in &dirty.ends {
             let end = self.families.get(job).and_then(|family| family.ends.get(id));
             if let Some(end) = end {
@@ -266,6 +278,19 @@ impl Engine {
         Ok(())
     }
 
+    fn for_each_changed_job<E>(&self, write: &mut dyn FnMut(Change<'_>) -> Result<(), E>) -> Result<(), E> {
+        let list = self.taken_list();
+        for (key, dirt) in self.dirty.job_order.iter().filter_map(|key| self.dirty.jobs.get_key_value(key)) {
+            let job = self.jobs.get(*key).expect("a changed job that is not gone is there");
+            let queue = &*self.queues.get(job.queue).name;
+            let JobDirt { fresh, data, result } = *dirt;
+            let took_key = fresh && job.dedup_key.is_some() && self.is_told_by_job(self.keys.get(key.first_entry()));
+            let told_by_list = Engine::is_told_by_list(job, list.as_ref());
+            write(Change::PutJob { job, queue, fresh, data, result, took_key, told_by_list })?;
+        }
+        list.map_or(Ok(()), |list| write(Change::PutTaken { at: list.at, jobs: &list.jobs }))
+    }
+
     /// Whether the row of a new job tells all of a key.
     fn is_told_by_job(&self, entry: Option<&KeyEntry>) -> bool {
         let owner = entry.filter(|entry| self.dirty.is_fresh(entry.owner)).map(|entry| entry.owner);
@@ -276,6 +301,7 @@ impl Engine {
     /// The changes are safe on disk: they are forgotten, and payloads and results that the file can give back leave the
     /// memory (architecture, 8).
     pub fn committed(&mut self) {
+        let list = self.taken_list();
         let dirty = std::mem::take(&mut self.dirty);
         for key in dirty.orphans {
             if let Some(held) = self.held.get_mut(&key).filter(|held| matches!(held.orphan, Some(Blob::Here(_)))) {
@@ -283,7 +309,13 @@ impl Engine {
             }
         }
         for key in dirty.job_order {
-            let Some(job) = self.jobs.get_mut(key).filter(|job| !job.is_live()) else { continue };
+            let Some(job) = self.jobs.get_mut(key) else { continue };
+            let is_fresh = dirty.jobs.get(&key).is_some_and(|dirt| dirt.fresh);
+            let has_none = is_fresh && job.is_as_added() || Engine::is_told_by_list(job, list.as_ref());
+            job.has_state_row |= !has_none;
+            if job.is_live() {
+                continue;
+            }
             // A repeating job that is tried again hands its payload on to the next run.
             if matches!(job.data, Blob::Here(_)) && !job.repeats() {
                 job.data = Blob::OnDisk;
@@ -291,6 +323,9 @@ impl Engine {
             if matches!(job.result, Blob::Here(_)) {
                 job.result = Blob::OnDisk;
             }
+        }
+        if let Some(list) = list {
+            self.keep_list(&list);
         }
     }
 }

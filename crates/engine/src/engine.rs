@@ -26,6 +26,7 @@ use crate::rejection::Rejection;
 use crate::reply::{Reply, Totals};
 use crate::rows::Restoring;
 use crate::schedule::Schedules;
+use crate::taken::TakenLists;
 use crate::tallies::Tallies;
 use crate::time::{Millis, Timestamp};
 use crate::timers::{Timer, Timers};
@@ -101,6 +102,7 @@ pub struct Engine {
     pub(crate) failed_children: VecDeque<FailedChild>,
     /// Active jobs by the connection that took them.
     pub(crate) taken: FxHashMap<ConnId, Ranked<JobKey>>,
+    pub(crate) taken_lists: TakenLists,
     /// Completed jobs of all queues, oldest first, for retention.
     pub(crate) completed: Ranked<(Timestamp, JobKey)>,
     /// Live jobs with a custom id, oldest first: such ids are keys too.
@@ -143,6 +145,7 @@ impl Engine {
             held: FxHashMap::default(),
             failed_children: VecDeque::new(),
             taken: FxHashMap::default(),
+            taken_lists: TakenLists::default(),
             completed: Ranked::default(),
             named: Ranked::default(),
             completed_ids: CompletedIds::new(&keyed),

@@ -12,6 +12,7 @@ use crate::names::{JobId, JobKey};
 use crate::queue::Queue;
 use crate::ranked::Ranked;
 use crate::schedule::{Schedule, overlap_key};
+use crate::taken::TakenLists;
 use crate::time::Timestamp;
 use crate::timers::Timer;
 use crate::webhook::WEBHOOKS_MAX;
@@ -56,6 +57,10 @@ impl Engine {
         let taken: usize = self.taken.values().map(Ranked::len).sum();
         let held = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.conn).count();
         assert_eq!(taken, held, "a connection's list names deliveries only");
+        let mut listed = TakenLists::default();
+        let lists = self.jobs.iter().filter_map(|job| job.delivery.as_ref()?.list);
+        lists.for_each(|list| *listed.entry(list).or_default() += 1);
+        assert_eq!(self.taken_lists, listed, "a list has as many jobs as name it");
     }
 
     fn check_dead_letter(&self, job: &Job) {

@@ -90,6 +90,8 @@ pub struct Job {
     pub result: Blob,
     /// Who runs it; exactly while `Active`.
     pub delivery: Option<Box<Delivery>>,
+    /// The file may have a row of its own for what became of it (`taken.rs`).
+    pub has_state_row: bool,
     /// What few jobs have.
     pub extra: Extra,
 }
@@ -275,6 +277,8 @@ pub struct Delivery {
     pub stall_candidate: bool,
     /// How far the clock went ahead during it without the time having passed.
     pub skipped: Millis,
+    /// The list of the file in which it stands (`taken.rs`).
+    pub list: Option<JobKey>,
 }
 
 /// A lease on a job.
@@ -341,7 +345,7 @@ impl Job {
     /// The job without what no store keeps: its delivery, and the tokens of earlier ones.
     #[must_use]
     pub fn as_stored(&self) -> Job {
-        let mut job = Job { delivery: None, ..self.clone() };
+        let mut job = Job { delivery: None, has_state_row: false, ..self.clone() };
         if let Some(rare) = job.extra.rare.as_deref_mut() {
             rare.late_token = None;
             rare.timed_out.clear();

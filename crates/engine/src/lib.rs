@@ -57,6 +57,7 @@ mod schedule_fire;
 mod skip;
 mod slab;
 mod state;
+mod taken;
 mod tallies;
 pub mod time;
 mod timers;

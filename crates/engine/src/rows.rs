@@ -25,6 +25,7 @@ pub struct Restoring {
     were_active: Vec<JobKey>,
     /// Made when their jobs are there.
     schedules: Vec<Schedule>,
+    taken_lists: Vec<JobKey>,
     ran_on: bool,
     failed: Option<RestoreError>,
 }
@@ -33,7 +34,8 @@ impl Restoring {
     /// Nothing was read yet. `seed` feeds ids, tokens and jitter.
     pub fn new(config: EngineConfig, seed: u64, now: Timestamp) -> Restoring {
         let engine = Engine::new(config, seed);
-        Restoring { engine, now, were_active: Vec::new(), schedules: Vec::new(), ran_on: false, failed: None }
+        let (were_active, schedules, taken_lists) = (Vec::new(), Vec::new(), Vec::new());
+        Restoring { engine, now, were_active, schedules, taken_lists, ran_on: false, failed: None }
     }
 
     /// Takes some rows in. After one that cannot be true, which `finish` names, nothing more is looked at.
@@ -44,7 +46,19 @@ impl Restoring {
     }
 
     fn try_take(&mut self, rows: Snapshot) -> Result<(), RestoreError> {
-        let Snapshot { jobs, keys, queues, groups, webhooks, reserved, ends, completed_ids, schedules, ran_on } = rows;
+        let Snapshot {
+            jobs,
+            keys,
+            queues,
+            groups,
+            webhooks,
+            reserved,
+            ends,
+            completed_ids,
+            schedules,
+            taken_lists,
+            ran_on,
+        } = rows;
         let Restoring { engine, now, .. } = self;
         engine.next_at_least(reserved);
         webhooks.into_iter().for_each(|webhook| engine.webhooks.insert(webhook));
@@ -72,6 +86,7 @@ impl Restoring {
             engine.dirty.was_read();
         }
         self.schedules.extend(schedules);
+        self.taken_lists.extend(taken_lists);
         self.ran_on |= ran_on;
         Ok(())
     }
@@ -82,12 +97,14 @@ impl Restoring {
     /// # Errors
     /// A row that cannot be true, named.
     pub fn finish(self, effects: &mut Effects) -> Result<Engine, RestoreError> {
-        let Restoring { mut engine, now, were_active, schedules, ran_on, failed } = self;
+        let Restoring { mut engine, now, were_active, schedules, taken_lists, ran_on, failed } = self;
         failed.map_or(Ok(()), Err)?;
         engine.load_limits(now);
         engine.load_schedules(schedules)?;
         // What was read stands in the file already; what follows must be written.
         engine.dirty = crate::dirty::Dirty::default();
+        // Their jobs are put back below.
+        taken_lists.into_iter().for_each(|list| engine.dirty.list_gone(list));
         engine.drop_ended_keys(now);
         engine.settle_ends(now);
         if !ran_on {

@@ -93,6 +93,8 @@ pub(crate) fn project(engine: &Engine) -> Snapshot {
             Change::DeleteJob { .. }
             | Change::DeleteKey(_)
             | Change::DropTakenKey(_)
+            | Change::PutTaken { .. }
+            | Change::DeleteTaken(_)
             | Change::DeleteQueue(_)
             | Change::DeleteGroup { .. }
             | Change::DeleteSchedule(_)

@@ -28,6 +28,8 @@ mod contract_tests;
 mod samples;
 #[cfg(test)]
 mod taken_key_tests;
+#[cfg(test)]
+mod taken_list_tests;
 
 pub use error::StoreError;
 pub use sqlite::SqliteStore;

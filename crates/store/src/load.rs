@@ -3,27 +3,30 @@
 //! A row that cannot be read is returned as a fault that names table and row: a job is never left out without a word. Whether
 //! the rows fit together is for the engine to judge.
 
+mod cells;
+mod taken;
+
 use crate::error::StoreError;
 use crate::set_aside::Fault;
-use crate::writer::{CONTINUED, DROPPED, IGNORED, MET, RESERVED, VALUE, state_text, told_by_columns};
+use crate::writer::{CONTINUED, DROPPED, IGNORED, MET, RESERVED, VALUE, told_by_columns};
+use cells::Cells;
 use onceover_engine::change::{EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::{NewJob, Payload};
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::{KeyEntry, KeyTally, Tally, Window};
 use onceover_engine::flow_wait::{End, Ending};
 use onceover_engine::job::{Blob, Extra, Job, JobState};
-use onceover_engine::limit::{Limits, Rate};
-use onceover_engine::names::{EntryId, JobId, JobKey, KeyText, QueueId};
+use onceover_engine::limit::Limits;
+use onceover_engine::names::{EntryId, JobKey, KeyText, QueueId};
 use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::{LastRun, Rule, Schedule, ScheduleId};
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::webhook::{Secret, Webhook, WebhookEvent};
-use rusqlite::types::{FromSql, ValueRef};
-use rusqlite::{Connection, Row};
-use serde::de::DeserializeOwned;
+use rusqlite::Connection;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
+use taken::{TAKEN_LISTS, TakenList, taken_list};
 
 /// A payload is read only for jobs that may still be delivered, or whose next run needs it; of others it is enough to know
 /// that it is there.
@@ -71,9 +74,6 @@ SELECT number, name, next_run_at_ms, executions, last_run, rule, payload FROM sc
 /// Columns of a job's state behind the first.
 const STATE_COLUMNS_LEFT: usize = 10;
 
-const STATES: [JobState; 5] =
-    [JobState::Queued, JobState::Blocked, JobState::Active, JobState::Completed, JobState::Failed];
-
 const READ: &str = "read";
 
 /// Rows of one part.
@@ -90,6 +90,7 @@ pub(crate) fn load(
     let mut names = Names::default();
     let mut specs = Specs::default();
     let mut faults = Vec::new();
+    let lists = rows(&moment, file, "taken_lists", TAKEN_LISTS, &mut faults, taken_list)?;
     let stray = |_: &mut Cells<'_, '_>| Err::<(), _>("its job has disappeared from the file".to_owned());
     rows(&moment, file, "job_states", STRAYS, &mut faults, stray)?;
     take(Snapshot {
@@ -102,9 +103,11 @@ pub(crate) fn load(
             Ok((JobKey(cells.number("generation")?), cells.take::<Arc<str>>("id")?))
         })?,
         schedules: rows(&moment, file, "schedules", SCHEDULES, &mut faults, schedule)?,
+        taken_lists: lists.iter().map(|list| list.first).collect(),
         ..Snapshot::default()
     });
-    let read = |cells: &mut Cells<'_, '_>| job(cells, &mut names, &mut specs);
+    let taken = TakenList::by_job(lists);
+    let read = |cells: &mut Cells<'_, '_>| job(cells, &taken, &mut names, &mut specs);
     let part = |part: Vec<(JobRow, Option<KeyRow>)>| {
         let (jobs, keys): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         take(Snapshot { jobs, keys: keys.into_iter().flatten().collect(), ..Snapshot::default() });
@@ -162,7 +165,12 @@ fn in_parts<T>(
 }
 
 /// A job, and the key that its row tells of.
-fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Result<(JobRow, Option<KeyRow>), String> {
+fn job(
+    cells: &mut Cells<'_, '_>,
+    taken: &HashMap<JobKey, Timestamp>,
+    names: &mut Names,
+    specs: &mut Specs,
+) -> Result<(JobRow, Option<KeyRow>), String> {
     let key = JobKey(cells.number("generation")?);
     let id = cells.id("id")?;
     let created_at = cells.moment("created_at_ms")?;
@@ -192,8 +200,9 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Resul
         data: Blob::Absent,
         result: Blob::Absent,
         delivery: None,
+        has_state_row: false,
     };
-    job_state(cells, &mut job)?;
+    job_state(cells, taken.get(&key), &mut job)?;
     job.data = match (cells.take("has_payload")?, cells.bytes("payload")?) {
         (false, _) => Blob::Absent,
         (true, Some(bytes)) => Blob::Here(Payload::from(bytes)),
@@ -214,12 +223,17 @@ fn job(cells: &mut Cells<'_, '_>, names: &mut Names, specs: &mut Specs) -> Resul
     Ok((JobRow { job, queue }, key))
 }
 
-/// The columns of `job_states`, which are NULL when the job waits as it was added.
-fn job_state(cells: &mut Cells<'_, '_>, job: &mut Job) -> Result<(), String> {
+/// The columns of `job_states`, which are NULL when the job waits as it was added, or runs since it was `taken`.
+fn job_state(cells: &mut Cells<'_, '_>, taken: Option<&Timestamp>, job: &mut Job) -> Result<(), String> {
     let Some(state) = cells.state()? else {
         cells.next += STATE_COLUMNS_LEFT;
+        if let Some(at) = taken {
+            (job.state, job.started_at, job.last_heartbeat) = (JobState::Active, Some(*at), *at);
+            job.extra.timeline = told_by_columns(job.started_at, None).collect();
+        }
         return Ok(());
     };
+    job.has_state_row = true;
     job.state = state;
     job.started_at = cells.take::<Option<i64>>("started_at_ms")?.map(Timestamp);
     job.completed_at = cells.take::<Option<i64>>("completed_at_ms")?.map(Timestamp);
@@ -392,100 +406,6 @@ impl Specs {
         }
         self.known.insert(text.to_owned(), Arc::clone(&spec));
         Ok(spec)
-    }
-}
-
-/// A row, read from left to right: looking columns up by name costs more than reading them.
-struct Cells<'row, 'stmt> {
-    row: &'row Row<'stmt>,
-    next: usize,
-}
-
-impl<'row> Cells<'row, '_> {
-    /// What names the row: its first column.
-    fn row_name(&self) -> String {
-        self.row.get::<_, i64>(0).map(|id| id.to_string()).or_else(|_| self.row.get(0)).unwrap_or_default()
-    }
-
-    fn take<T: FromSql>(&mut self, column: &'static str) -> Result<T, String> {
-        T::column_result(self.value(column)?).map_err(|cause| format!("column {column}: {cause}"))
-    }
-
-    fn value(&mut self, column: &'static str) -> Result<ValueRef<'row>, String> {
-        debug_assert_eq!(
-            self.row.as_ref().column_name(self.next).ok(),
-            Some(column),
-            "columns are read in the query's order"
-        );
-        self.next += 1;
-        self.row.get_ref(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))
-    }
-
-    /// Bytes that are looked at where SQLite has them.
-    fn bytes(&mut self, column: &'static str) -> Result<Option<&'row [u8]>, String> {
-        let value = self.value(column)?;
-        value.as_blob_or_null().map_err(|cause| format!("column {column}: {cause}"))
-    }
-
-    /// The same for text.
-    fn text_or_null(&mut self, column: &'static str) -> Result<Option<&'row str>, String> {
-        let value = self.value(column)?;
-        value.as_str_or_null().map_err(|cause| format!("column {column}: {cause}"))
-    }
-
-    /// Text that is looked at where SQLite has it.
-    fn text(&mut self, column: &'static str) -> Result<&'row str, String> {
-        let value = self.value(column)?;
-        value.as_str().map_err(|cause| format!("column {column}: {cause}"))
-    }
-
-    fn number(&mut self, column: &'static str) -> Result<u64, String> {
-        let found: i64 = self.take(column)?;
-        u64::try_from(found).map_err(|_| format!("column {column}: {found} is negative"))
-    }
-
-    /// At least `min`, or NULL.
-    fn maybe(&mut self, column: &'static str, min: i64) -> Result<Option<u64>, String> {
-        match self.take::<Option<i64>>(column)? {
-            Some(found) if found < min => Err(format!("column {column}: {found} is less than {min}")),
-            found => Ok(found.map(i64::unsigned_abs)),
-        }
-    }
-
-    /// Both columns, or NULL in both.
-    fn rate(&mut self, max: &'static str, duration: &'static str) -> Result<Option<Rate>, String> {
-        match (self.maybe(max, 0)?, self.maybe(duration, 1)?) {
-            (Some(max), Some(duration)) => Ok(Some(Rate { max, duration: Millis(duration.cast_signed()) })),
-            (None, None) => Ok(None),
-            (Some(_), None) | (None, Some(_)) => {
-                Err(format!("columns {max} and {duration}: one is set without the other"))
-            }
-        }
-    }
-
-    fn moment(&mut self, column: &'static str) -> Result<Timestamp, String> {
-        self.take(column).map(Timestamp)
-    }
-
-    fn id(&mut self, column: &'static str) -> Result<JobId, String> {
-        self.text(column).map(JobId::parse)
-    }
-
-    /// None when the column is NULL.
-    fn state(&mut self) -> Result<Option<JobState>, String> {
-        let Some(text) = self.text_or_null("state")? else { return Ok(None) };
-        let known = STATES.into_iter().find(|state| state_text(*state) == text);
-        known.map(Some).ok_or_else(|| format!("column state: no state is called '{text}'"))
-    }
-
-    /// JSON text; NULL is read as JSON's null.
-    fn json<T: DeserializeOwned>(&mut self, column: &'static str) -> Result<T, String> {
-        let text: Option<Arc<str>> = self.take(column)?;
-        serde_json::from_str(text.as_deref().unwrap_or("null")).map_err(|cause| format!("column {column}: {cause}"))
-    }
-
-    fn spec(&mut self, names: &mut Names, specs: &mut Specs) -> Result<Arc<NewJob>, String> {
-        specs.read(self.text("spec")?, names).map_err(|cause| format!("column spec: {cause}"))
     }
 }
 

@@ -83,6 +83,7 @@ pub(crate) fn plain_job(key: u64) -> Job {
         progress: 0.0,
         result: Blob::Absent,
         delivery: None,
+        has_state_row: false,
         extra: Extra::default(),
     }
 }
@@ -270,12 +271,12 @@ pub(crate) fn settings() -> QueueSettings {
 /// A job's first row.
 pub(crate) fn fresh(job: &Job) -> Change<'_> {
     let result = !matches!(job.result, Blob::Absent);
-    Change::PutJob { job, queue: "mail", fresh: true, data: true, result, took_key: false }
+    Change::PutJob { job, queue: "mail", fresh: true, data: true, result, took_key: false, told_by_list: false }
 }
 
 /// A job's later row.
 pub(crate) fn again(job: &Job, data: bool, result: bool) -> Change<'_> {
-    Change::PutJob { job, queue: "mail", fresh: false, data, result, took_key: false }
+    Change::PutJob { job, queue: "mail", fresh: false, data, result, took_key: false, told_by_list: false }
 }
 
 /// The row of a key.

@@ -16,8 +16,10 @@ pub(crate) const APPLICATION_ID: u32 = 0x4f6e_6365;
 pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 
 /// Step n makes format n of format n - 1.
-const STEPS: &[&str] =
-    &[FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9, FORMAT_10, FORMAT_11];
+const STEPS: &[&str] = &[
+    FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9, FORMAT_10, FORMAT_11,
+    FORMAT_12,
+];
 
 const FORMAT_1: &str = "
 CREATE TABLE jobs (
@@ -273,6 +275,41 @@ SELECT generation + 1, json_extract(spec, '$.queue'), dedup_key, generation, id,
 FROM (SELECT *, CASE WHEN json_extract(spec, '$.dedup.keep_last') THEN NULL ELSE json_extract(spec, '$.dedup.ttl') END AS ttl_ms
     FROM jobs)
 WHERE took_key = 1 AND generation + 1 NOT IN (SELECT entry FROM dedup_keys);
+";
+
+/// Jobs that were taken by one turn for the first time need no row each until something else becomes of them.
+const FORMAT_12: &str = "
+CREATE TABLE taken_lists (                  -- jobs that are active since that moment, unless job_states has a row of them
+    first_generation INTEGER PRIMARY KEY,
+    at_ms INTEGER NOT NULL,
+    generations TEXT NOT NULL               -- as a list in JSON; some may be gone
+);
+DROP VIEW job_overview;
+CREATE VIEW job_overview AS                 -- for people: jobs in the words of the window
+SELECT generation, id, json_extract(spec, '$.queue') AS queue, json_extract(spec, '$.name') AS name,
+    CASE
+        WHEN stored_state = 'queued' AND due_at_ms > (julianday('now') - 2440587.5) * 86400000 THEN 'delayed'
+        WHEN stored_state = 'queued' AND current_priority > 0 THEN 'prioritized'
+        WHEN stored_state = 'queued' THEN 'waiting'
+        WHEN stored_state = 'blocked' THEN 'waiting-children'
+        ELSE stored_state
+    END AS state,
+    dedup_key AS asked_key, has_payload, current_priority AS priority, failed_attempts,
+    json_extract(spec, '$.max_attempts') AS attempts_max,
+    datetime(created_at_ms / 1000, 'unixepoch') AS created_at, datetime(due_at_ms / 1000, 'unixepoch') AS run_at,
+    datetime(started_at_ms / 1000, 'unixepoch') AS started_at, datetime(completed_at_ms / 1000, 'unixepoch') AS completed_at,
+    failed_with
+FROM (
+    SELECT generation, id, spec, dedup_key, created_at_ms, completed_at_ms,
+        CASE WHEN state IS NULL THEN taken_at_ms ELSE started_at_ms END AS started_at_ms,
+        payload IS NOT NULL AS has_payload,
+        coalesce(state, CASE WHEN taken_at_ms IS NULL THEN 'queued' ELSE 'active' END) AS stored_state,
+        coalesce(priority, json_extract(spec, '$.priority'), 0) AS current_priority,
+        coalesce(run_at_ms, created_at_ms + coalesce(json_extract(spec, '$.delay'), 0)) AS due_at_ms,
+        coalesce(failed_attempts, 0) AS failed_attempts, json_extract(extra, '$.rare.failure.error') AS failed_with
+    FROM jobs LEFT JOIN job_states USING (generation)
+        LEFT JOIN (SELECT value AS generation, at_ms AS taken_at_ms FROM taken_lists, json_each(generations)) USING (generation)
+);
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

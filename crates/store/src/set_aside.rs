@@ -84,6 +84,7 @@ fn move_all(conn: &mut Connection, faults: &[Fault]) -> rusqlite::Result<()> {
             "dedup_keys" => move_rows(&turn, "dedup_keys", "entry = ?1", row, why)?,
             "schedules" => move_rows(&turn, "schedules", "number = ?1", row, why)?,
             "dependency_ends" => move_rows(&turn, "dependency_ends", "number = ?1", row, why)?,
+            "taken_lists" => move_rows(&turn, "taken_lists", "first_generation = ?1", row, why)?,
             "queues" => move_rows(&turn, "queues", "name = ?1", row, why)?,
             "group_settings" => move_rows(&turn, "group_settings", "rowid = ?1", row, why)?,
             "webhooks" => move_rows(&turn, "webhooks", "id = ?1", row, why)?,

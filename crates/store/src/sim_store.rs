@@ -190,7 +190,7 @@ impl Storage for SimStore {
 impl Rows {
     fn apply(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         match *change {
-            Change::PutJob { job, queue, fresh, data, result, took_key: _ } => {
+            Change::PutJob { job, queue, fresh, data, result, took_key: _, told_by_list: _ } => {
                 self.put_job(job, queue, fresh)?;
                 if data {
                     put_blob(&mut self.payloads, job.key, &job.data);
@@ -219,8 +219,8 @@ impl Rows {
                 self.keys.insert(entry.entry, Arc::new(row));
             }
             Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
-            // Every key has a row of its own here.
-            Change::DropTakenKey(_) => {}
+            // Every key and every state of a job has a row of its own here.
+            Change::DropTakenKey(_) | Change::PutTaken { .. } | Change::DeleteTaken(_) => {}
             Change::PutQueue { name, settings } => drop(self.queues.insert(Arc::from(name), settings.clone())),
             Change::DeleteQueue(name) => drop(self.queues.remove(name)),
             Change::PutGroup { queue, group, settings } => {
@@ -296,6 +296,7 @@ impl Rows {
             ends: self.ends.values().map(|row| EndRow::clone(row)).collect(),
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
             schedules: self.schedules.values().map(|row| Schedule::clone(row)).collect(),
+            taken_lists: Vec::new(),
             ran_on: false,
         }
     }

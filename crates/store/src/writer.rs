@@ -6,7 +6,7 @@
 mod job_rows;
 
 use crate::error::StoreError;
-use job_rows::{DROP_TAKEN_KEY, Fresh, SpecTexts};
+use job_rows::{DELETE_TAKEN, DROP_TAKEN_KEY, Dirt, Fresh, SpecTexts};
 use onceover_engine::change::{Change, GroupSettings, QueueSettings};
 use onceover_engine::dead::DlqConfig;
 use onceover_engine::dedup::KeyEntry;
@@ -105,10 +105,12 @@ impl<'s> Writer<'s> {
     /// Writes or deletes one row.
     pub(crate) fn write(&mut self, change: &Change<'_>) -> Result<(), StoreError> {
         match *change {
-            Change::PutJob { job, queue: _, fresh, data, result, took_key } => {
+            Change::PutJob { job, queue: _, fresh, data, result, took_key, told_by_list } => {
                 let fresh = fresh.then_some(Fresh { took_key });
-                self.put_job(job, fresh, data, result)
+                self.put_job(job, fresh, Dirt { state: !told_by_list, data, result })
             }
+            Change::PutTaken { at, jobs } => self.put_taken(at, jobs),
+            Change::DeleteTaken(list) => self.run(DELETE_TAKEN, params![row_id(list.0)]).map(drop),
             Change::DropTakenKey(job) => self.run(DROP_TAKEN_KEY, params![row_id(job.0)]).map(drop),
             Change::DeleteJob { key, keep_result } => self.delete_job(key, keep_result),
             Change::PutResult { key, result } => self.run(PUT_RESULT, params![row_id(key.0), &**result]).map(drop),

@@ -48,6 +48,7 @@ fn record(spec: NewJob) -> JobRecord {
         progress: 0.0,
         result: Blob::Absent,
         delivery: None,
+        has_state_row: false,
         extra: Extra::default(),
     };
     JobRecord { job, state: StateName::Waiting }

@@ -66,7 +66,7 @@ impl Rows {
                 self.keys.insert(entry.entry, KeyRow { entry: entry.clone(), queue: Arc::from(queue) });
             }
             Change::DeleteKey(entry) => drop(self.keys.remove(&entry)),
-            Change::DropTakenKey(_) => {}
+            Change::DropTakenKey(_) | Change::PutTaken { .. } | Change::DeleteTaken(_) => {}
             Change::PutQueue { name, settings } => drop(self.queues.insert(name.to_owned(), settings.clone())),
             Change::DeleteQueue(name) => drop(self.queues.remove(name)),
             Change::PutGroup { queue, group, settings } => {
@@ -128,6 +128,7 @@ impl Rows {
             ends: self.ends.values().cloned().collect(),
             completed_ids: self.completed_ids.iter().map(|(n, id)| (*n, id.clone())).collect(),
             schedules: self.schedules.values().cloned().collect(),
+            taken_lists: Vec::new(),
             ran_on: false,
         }
     }

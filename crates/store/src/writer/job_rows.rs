@@ -40,6 +40,9 @@ const PUT_COMPLETED: &str = "
 INSERT OR REPLACE INTO job_states (generation, state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress)
 VALUES (?1, 'completed', ?2, ?3, ?2, 100.0)";
 
+const PUT_TAKEN_LIST: &str = "INSERT INTO taken_lists (first_generation, at_ms, generations) VALUES (?1, ?2, ?3)";
+pub(super) const DELETE_TAKEN: &str = "DELETE FROM taken_lists WHERE first_generation = ?1";
+
 pub(super) const UPDATE_PAYLOAD: &str = "UPDATE jobs SET payload = ?2, payload_fingerprint = ?3 WHERE generation = ?1";
 
 pub(super) const DELETE_JOB: &str = "DELETE FROM jobs WHERE generation = ?1";
@@ -90,6 +93,14 @@ pub(super) struct Fresh {
     pub(super) took_key: bool,
 }
 
+/// What besides is to be written.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dirt {
+    pub(super) state: bool,
+    pub(super) data: bool,
+    pub(super) result: bool,
+}
+
 /// The columns of `job_states`.
 struct State<'a> {
     state: JobState,
@@ -130,7 +141,8 @@ impl State<'_> {
             stall_count,
             progress,
             result: _,
-            delivery: _, // Ends with the process: a job that was active is put back at the start.
+            delivery: _,      // Ends with the process: a job that was active is put back at the start.
+            has_state_row: _, // Is seen when the file is read.
             extra,
         } = job;
         debug_assert!(progress.is_finite(), "progress is clamped to 0..100");
@@ -165,17 +177,6 @@ impl State<'_> {
             && self.lifo.is_none()
             && self.run_at.is_none()
     }
-
-    /// It waits as it was added.
-    fn is_as_added(&self, created_at: Timestamp) -> bool {
-        self.is_plain()
-            && self.state == JobState::Queued
-            && self.started_at.is_none()
-            && self.completed_at.is_none()
-            && self.last_heartbeat == created_at
-            && self.progress == 0.0
-            && self.extra_to_store().is_none()
-    }
 }
 
 /// The steps of a job that was taken once and perhaps completed.
@@ -193,17 +194,15 @@ impl Writer<'_> {
         &mut self,
         job: &Job,
         fresh: Option<Fresh>,
-        data: bool,
-        result: bool,
+        Dirt { state, data, result }: Dirt,
     ) -> Result<(), StoreError> {
-        let state = State::of(job);
         if let Some(fresh) = fresh {
             self.insert_job(job, fresh)?;
         }
         let fresh = fresh.is_some();
         // A row that is there already is not taken back: one that is as added again is rare.
-        if !fresh || !state.is_as_added(job.created_at) {
-            self.put_state(job.key, &state)?;
+        if state && !(fresh && job.is_as_added()) {
+            self.put_state(job.key, &State::of(job))?;
         }
         if data && !fresh {
             self.update_payload(job)?;
@@ -264,6 +263,11 @@ impl Writer<'_> {
             state.run_at.map(|at| at.0),
         ];
         self.statements.run(PUT_STATE, values).map(drop)
+    }
+
+    pub(super) fn put_taken(&mut self, at: Timestamp, jobs: &[JobKey]) -> Result<(), StoreError> {
+        let generations = json(&mut self.scratch.first, &jobs);
+        self.statements.run(PUT_TAKEN_LIST, params![row_id(jobs[0].0), at.0, generations]).map(drop)
     }
 
     fn update_payload(&mut self, job: &Job) -> Result<(), StoreError> {

@@ -235,7 +235,7 @@ fn write(rows: &mut Snapshot, engine: &Engine) {
                 rows.keys.retain(|row| row.entry.entry != entry.entry);
                 rows.keys.push(KeyRow { entry: entry.clone(), queue: Arc::from(queue) });
             }
-            Change::DropTakenKey(_) => {}
+            Change::DropTakenKey(_) | Change::PutTaken { .. } | Change::DeleteTaken(_) => {}
             Change::DeleteKey(entry) => rows.keys.retain(|row| row.entry.entry != entry),
             Change::PutQueue { name, settings } => {
                 rows.queues.retain(|(other, _)| **other != *name);
