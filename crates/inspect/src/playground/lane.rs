@@ -203,7 +203,8 @@ impl Lane {
 
     fn take_in_hand(&mut self, now: Timestamp, delivered: Delivered) {
         let job = delivered.record.job;
-        let number = job.delivery.as_ref().map_or(0, |delivery| delivery.number);
+        let delivery = self.engine.job_by_key(job.key).and_then(|job| job.delivery.as_ref());
+        let number = delivery.map_or(0, |delivery| delivery.number);
         let done_at = self.worker.auto.then(|| now.plus(Millis(i64::from(self.worker.duration_ms))));
         let beat_at = Some(self.next_beat(now));
         self.hands.push(Hand { id: job.id, key: job.key, number, token: delivered.token, beat_at, done_at });
