@@ -157,6 +157,19 @@ fn jobs_that_were_put_back_have_rows_from_then_on() {
 }
 
 #[test]
+fn a_job_with_a_row_stands_in_no_list_though_it_is_as_it_was_added() {
+    let mut twins = Twins::new();
+    twins.turn(adds(5));
+    let id = twins.sqlite.load().unwrap().jobs[0].job.id.clone();
+    for priority in [7, 0] {
+        twins.turn(vec![Command::ChangePriority { id: id.clone(), priority, lifo: None }]);
+    }
+    twins.check(0, 1);
+    twins.turn(vec![pull(5)]);
+    twins.check(1, 1);
+}
+
+#[test]
 fn at_a_start_every_job_of_a_list_is_put_back() {
     let mut twins = Twins::new();
     twins.turn(adds(6));
