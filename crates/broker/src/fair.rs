@@ -27,10 +27,18 @@ pub struct Waiting {
     last: Option<Message>,
     /// When a client last asked for little.
     sparse_at: Option<Instant>,
-    /// The last turn took a long message.
-    took_long: bool,
+    /// What the last turn took of long messages: nothing, some, or one with more bytes than a turn should have.
+    took: Took,
     /// No long message is taken before then.
     long_after: Option<Instant>,
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Took {
+    #[default]
+    NoneLong,
+    Long,
+    Huge,
 }
 
 impl Waiting {
@@ -53,10 +61,14 @@ impl Waiting {
 
     /// The turn that ends `now` took so long.
     pub fn took(&mut self, now: Instant, time: Duration) {
-        if self.took_long {
-            let is_asked = self.sparse_at.is_some_and(|at| now.saturating_duration_since(at) <= SPARSE_LATELY + time);
-            self.long_after = (time >= LONG_TURN && is_asked).then(|| now + time);
-        }
+        let is_long = match self.took {
+            // The last long one's time still counts.
+            Took::NoneLong => return,
+            Took::Long => time >= LONG_TURN,
+            Took::Huge => true,
+        };
+        let is_asked = self.sparse_at.is_some_and(|at| now.saturating_duration_since(at) <= SPARSE_LATELY + time);
+        self.long_after = (is_long && is_asked).then(|| now + time);
     }
 
     /// Adds to `messages` what one turn that begins `now` takes of everything that has arrived.
@@ -67,7 +79,7 @@ impl Waiting {
             self.put(now, message);
         }
         let with_long = self.long_after.is_none_or(|after| now >= after);
-        self.took_long = false;
+        self.took = Took::NoneLong;
         let sizes = messages.iter().map(size);
         let (mut commands, mut bytes) = sizes.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
         while commands < TURN_COMMANDS_MAX && bytes < TURN_BYTES_MAX {
@@ -113,9 +125,10 @@ impl Waiting {
             return None;
         }
         let Some(conn) = self.round.pop_front() else { return self.last.take() };
-        self.took_long = true;
         let backlog = self.backlog.get_mut(&conn)?;
         let message = backlog.pop_front();
+        let is_huge = message.as_ref().is_some_and(|message| size(message).1 > TURN_BYTES_MAX);
+        self.took = self.took.max(if is_huge { Took::Huge } else { Took::Long });
         if backlog.is_empty() {
             self.backlog.remove(&conn);
         } else {

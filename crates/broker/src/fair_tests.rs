@@ -146,3 +146,19 @@ fn few_commands_with_many_bytes_are_long() {
     let taken = turns(&mut Waiting::default(), vec![large, frames(2, 0, 1)]);
     assert_eq!(taken[0], ["2.0", "1.0"]);
 }
+
+#[test]
+fn a_payload_of_megabytes_counts_as_long_however_quick_it_was() {
+    let mut now = Instant::now();
+    let mut waiting = Waiting::default();
+    let huge = |number| {
+        let mut message = frames(1, number, 1);
+        let Message::Frames(frames) = &mut message else { unreachable!() };
+        frames.bytes = TURN_BYTES_MAX + 1;
+        message
+    };
+    waiting.take(now, &mut VecDeque::from([huge(0), huge(1), frames(2, 0, 1)]), &mut Vec::new());
+    now += LONG_TURN / 2;
+    waiting.took(now, LONG_TURN / 2);
+    assert_eq!(waiting.next_in(now), Some(LONG_TURN / 2));
+}

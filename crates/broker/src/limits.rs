@@ -9,7 +9,8 @@ pub const TURN_COMMANDS_MAX: usize = 1_024;
 pub const SPARSE_COMMANDS_MAX: usize = 16;
 /// If it has so few bytes, too.
 pub const SPARSE_BYTES_MAX: usize = 64 * 1024;
-/// A turn that took longer has held up those who ask for little: they have as much time before the next long message.
+/// A turn that took longer, or a message of more than [`TURN_BYTES_MAX`], has held up those who ask for little: they have as much
+/// time before the next long message.
 pub const LONG_TURN: Duration = Duration::from_millis(5);
 /// If any of them has asked within this time; otherwise nobody was held up.
 pub const SPARSE_LATELY: Duration = Duration::from_millis(100);

@@ -50,8 +50,8 @@ pub const SWEEP_EVERY: Millis = Millis(5_000);
 /// Jobs of a queue that one command over all of it changes before others have their turns: one or two milliseconds, the rows
 /// included.
 pub const PART_OF_QUEUE_MAX: usize = 200;
-/// Bytes of payloads in memory after which such a part ends: to free their pages in the file takes two or three milliseconds.
-pub const PART_OF_QUEUE_BYTES_MAX: usize = 8 * 1024 * 1024;
+/// Bytes of payloads in memory after which such a part ends: to free their pages in the file takes a millisecond or two.
+pub const PART_OF_QUEUE_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// Jobs of an ACKB that are completed in one step; more of them go on in such parts.
 pub const ACKS_AT_ONCE_MAX: usize = 1_000;
 /// Active jobs that are looked at in one step for a lease that ran out.
