@@ -97,7 +97,7 @@ impl<S: Storage> Core<S> {
         if self.history.is_due(now) {
             self.history.roll(now, self.engine.queue_totals());
         }
-        self.engine.tick(now, &mut turn.effects);
+        turn.end.went_on = self.engine.tick(now, &mut turn.effects);
         self.take_effects(&mut turn, outbox, None);
         // Permits go back with the messages, so the inbox counts what is not applied yet.
         let mut messages = inbox.drain(..);
@@ -140,6 +140,17 @@ impl<S: Storage> Core<S> {
     #[must_use]
     pub fn next_deadline(&self) -> Option<Timestamp> {
         self.engine.next_deadline()
+    }
+
+    /// Whether something is to be done in parts.
+    #[must_use]
+    pub fn has_long(&self) -> bool {
+        self.engine.has_long()
+    }
+
+    /// From now on turns do no part of it, or do.
+    pub fn hold_long(&mut self, held: bool) {
+        self.engine.hold_long(held);
     }
 
     /// Grows with every turn that changed something.

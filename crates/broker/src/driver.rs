@@ -78,7 +78,7 @@ impl Driver {
     #[must_use]
     pub fn is_free(&self) -> bool {
         let is_done = self.arrived.is_empty() && self.waiting.is_empty() && self.messages.is_empty();
-        is_done && self.core.is_some() && self.rest().is_zero()
+        is_done && self.rest().is_zero() && self.core.as_ref().is_some_and(|core| !core.has_long())
     }
 
     /// Where to put what has arrived.
@@ -113,12 +113,14 @@ impl Driver {
         let due = self.core.as_ref().and_then(Core::next_deadline);
         self.wakes = due.map_or(latest, |due| due.min(latest));
         let until_due = Duration::from_millis(self.wakes.since(now).0.max(0).unsigned_abs());
-        let next_in = if self.arrived.is_empty() && self.messages.is_empty() {
-            self.waiting.next_in(Instant::now())
-        } else {
-            Some(Duration::ZERO)
-        };
-        next_in.map_or(until_due, |next| next.min(until_due))
+        if !self.arrived.is_empty() || !self.messages.is_empty() {
+            return Duration::ZERO;
+        }
+        let at = Instant::now();
+        let has_long = self.core.as_ref().is_some_and(Core::has_long);
+        let long_in = has_long.then(|| self.waiting.long_in(at));
+        let next_in = self.waiting.next_in(at);
+        [next_in, long_in].into_iter().flatten().fold(until_due, Duration::min)
     }
 
     /// Whether the core's thread has to look earlier than it thought when it went to sleep.
@@ -138,9 +140,11 @@ impl Driver {
             self.hints.changed(core.revision());
         }
         self.rests_until = None;
+        core.hold_long(!self.waiting.long_in(began).is_zero());
         let turned = core.turn(now, &mut self.messages, &mut self.outbox);
         let ended = Instant::now();
-        self.waiting.took(ended, ended - began);
+        let went_on = turned.as_ref().is_ok_and(|end| end.went_on);
+        self.waiting.took(ended, ended - began, went_on);
         report_slow(ended - began);
         match turned {
             Ok(end) => {

@@ -55,13 +55,19 @@ impl Waiting {
             return None;
         }
         let only_long = self.first.is_empty() && !self.round.is_empty();
-        let after = self.long_after.filter(|_| only_long);
-        Some(after.map_or(Duration::ZERO, |after| after.saturating_duration_since(now)))
+        Some(if only_long { self.long_in(now) } else { Duration::ZERO })
     }
 
-    /// The turn that ends `now` took so long.
-    pub fn took(&mut self, now: Instant, time: Duration) {
+    /// In how long something long may be done.
+    #[must_use]
+    pub fn long_in(&self, now: Instant) -> Duration {
+        self.long_after.map_or(Duration::ZERO, |after| after.saturating_duration_since(now))
+    }
+
+    /// The turn that ends `now` took so long. `went_on`: it did a part of something long.
+    pub fn took(&mut self, now: Instant, time: Duration, went_on: bool) {
         let is_long = match self.took {
+            _ if went_on => true,
             // The last long one's time still counts.
             Took::NoneLong => return,
             Took::Long => time >= LONG_TURN,
@@ -78,7 +84,7 @@ impl Waiting {
         {
             self.put(now, message);
         }
-        let with_long = self.long_after.is_none_or(|after| now >= after);
+        let with_long = self.long_in(now).is_zero();
         self.took = Took::NoneLong;
         let sizes = messages.iter().map(size);
         let (mut commands, mut bytes) = sizes.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));

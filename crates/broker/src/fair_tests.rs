@@ -112,12 +112,12 @@ fn after_a_long_turn_those_who_ask_for_little_have_as_much_time() {
         }
         assert_eq!(turn(&mut waiting, now, messages), wanted);
         now += 4 * LONG_TURN;
-        waiting.took(now, 4 * LONG_TURN);
+        waiting.took(now, 4 * LONG_TURN, false);
         let time = if with_others { 4 * LONG_TURN } else { Duration::ZERO };
         assert_eq!(waiting.next_in(now), Some(time));
         now += time / 2;
         assert_eq!(turn(&mut waiting, now, vec![frames(3, 0, 1)])[0], "3.0");
-        waiting.took(now, Duration::ZERO);
+        waiting.took(now, Duration::ZERO, false);
         let left = if with_others { Some(time / 2) } else { None };
         assert_eq!(waiting.next_in(now), left);
         now += time / 2;
@@ -134,7 +134,7 @@ fn a_short_turn_is_followed_by_the_next_one_at_once() {
     let mut waiting = Waiting::default();
     let flood = (0..3).map(|number| frames(1, number, TURN_COMMANDS_MAX));
     waiting.take(now, &mut flood.chain([frames(2, 0, 1)]).collect(), &mut Vec::new());
-    waiting.took(now + LONG_TURN / 2, LONG_TURN / 2);
+    waiting.took(now + LONG_TURN / 2, LONG_TURN / 2, false);
     assert_eq!(waiting.next_in(now), Some(Duration::ZERO));
 }
 
@@ -159,6 +159,18 @@ fn a_payload_of_megabytes_counts_as_long_however_quick_it_was() {
     };
     waiting.take(now, &mut VecDeque::from([huge(0), huge(1), frames(2, 0, 1)]), &mut Vec::new());
     now += LONG_TURN / 2;
-    waiting.took(now, LONG_TURN / 2);
+    waiting.took(now, LONG_TURN / 2, false);
     assert_eq!(waiting.next_in(now), Some(LONG_TURN / 2));
+}
+
+#[test]
+fn a_part_of_something_long_is_followed_by_time_for_others() {
+    let mut now = Instant::now();
+    let mut waiting = Waiting::default();
+    waiting.take(now, &mut VecDeque::from([frames(2, 0, 1)]), &mut Vec::new());
+    now += LONG_TURN / 2;
+    waiting.took(now, LONG_TURN / 2, true);
+    assert_eq!((waiting.long_in(now), waiting.next_in(now)), (LONG_TURN / 2, None));
+    waiting.took(now + LONG_TURN / 4, LONG_TURN / 4, false);
+    assert_eq!(waiting.long_in(now + LONG_TURN / 2), Duration::ZERO);
 }

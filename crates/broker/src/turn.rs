@@ -18,6 +18,8 @@ pub struct TurnEnd {
     pub counted: bool,
     /// The commit failed; the engine was read back from the file.
     pub undone: bool,
+    /// A part of something long was done.
+    pub went_on: bool,
     /// A stop was asked for.
     pub stop: bool,
 }

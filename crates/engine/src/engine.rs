@@ -177,15 +177,17 @@ impl Engine {
     }
 
     /// Does everything that is due, and a part of what takes long.
-    pub fn tick(&mut self, now: Timestamp, effects: &mut Effects) {
+    pub fn tick(&mut self, now: Timestamp, effects: &mut Effects) -> bool {
         if !self.sweeps {
             self.sweeps = true;
             self.timers.set(now.plus(SWEEP_EVERY), Timer::Sweep);
         }
         self.settle(now, effects);
-        if self.go_on(now, effects) {
+        let went_on = self.go_on(now, effects);
+        if went_on {
             self.settle(now, effects);
         }
+        went_on
     }
 
     /// Carries out one command. Call `tick` with the same `now` first, so that nothing that is due is still there.

@@ -28,12 +28,14 @@ pub(crate) struct LongRuns {
     line: VecDeque<LongRun>,
     /// When the last part was done.
     at: Timestamp,
+    /// Others have their time first.
+    held: bool,
 }
 
 impl LongRuns {
     /// When the next part is due: at once.
     pub(crate) fn next(&self) -> Option<Timestamp> {
-        (!self.line.is_empty()).then_some(self.at)
+        (!self.held && !self.line.is_empty()).then_some(self.at)
     }
 
     /// The command that `origin` has asked for is to be told of once it is done.
@@ -156,8 +158,21 @@ impl Engine {
         Some(run.work.answer())
     }
 
+    /// Whether something is still to be done in parts.
+    pub fn has_long(&self) -> bool {
+        !self.long.line.is_empty()
+    }
+
+    /// From now on `tick` does no part of it, or does.
+    pub fn hold_long(&mut self, held: bool) {
+        self.long.held = held;
+    }
+
     /// Does one part of what is still to be done. Whether there was anything.
     pub(crate) fn go_on(&mut self, now: Timestamp, effects: &mut Effects) -> bool {
+        if self.long.held {
+            return false;
+        }
         let Some(mut run) = self.long.line.pop_front() else { return false };
         self.long.at = now;
         if !self.part(now, &mut run.work, effects) {

@@ -310,3 +310,17 @@ fn many_leases_that_ran_out_are_looked_at_in_parts() {
     }
     assert_eq!((stage.counts().active, stage.counts().waiting as usize), (0, MANY));
 }
+
+#[test]
+fn what_is_held_goes_on_later() {
+    let mut stage = Stage::with_jobs(MANY);
+    assert!(stage.ask(Command::Drain { queue: queue() }).is_none());
+    stage.engine.hold_long(true);
+    let waiting = stage.counts().waiting;
+    assert!(stage.tick().is_empty() && stage.engine.has_long());
+    assert!(stage.engine.next_deadline() > Some(stage.now), "it does not ask for a turn meanwhile");
+    assert_eq!(stage.counts().waiting, waiting);
+    stage.engine.hold_long(false);
+    stage.go_on();
+    assert!(!stage.engine.has_long());
+}
