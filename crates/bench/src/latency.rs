@@ -10,6 +10,8 @@ use crate::work::{QUEUE, data};
 use anyhow::{Context, Result, bail};
 use bytes::BytesMut;
 use onceover_wire::msgpack::write;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -54,7 +56,11 @@ const ROWS: [(&str, Timed, Beside); 6] = [
     ("lateness of a delayed job", Timed::Delay, Beside::Nothing),
 ];
 
-/// Measures all rows on each broker, in turns. `page` is a browser's program; without one no page is opened.
+/// Bytes of an add on the wire, about.
+const ADD_BYTES: usize = 180;
+
+/// Measures all rows on each broker, in turns, and what the way to a broker and back takes alone. `page` is a browser's program;
+/// without one no page is opened.
 ///
 /// # Errors
 /// A broker or the browser fails.
@@ -73,17 +79,51 @@ pub fn latency(brokers: &[(String, Target)], rounds: usize, lasts: Duration, pag
                 }
             }
         }
-        for mut took in took {
-            let figure = |took: &mut Vec<u32>, share| match took.is_empty() {
-                true => "–".to_owned(),
-                false => time(quantile_us(took, share)),
-            };
-            cells.extend([0.5, 0.99, 1.0].map(|share| figure(&mut took, share)));
-        }
+        took.iter_mut().for_each(|took| cells.extend(figures(took)));
         eprintln!("{}", cells.join("  "));
         table.row(cells);
     }
+    let mut cells = vec!["an echo instead of a broker".to_owned()];
+    cells.extend(figures(&mut echo(lasts)?));
+    cells.resize(heads.len(), "–".to_owned());
+    table.row(cells);
     Ok(table)
+}
+
+/// Median, 99th percentile and the longest.
+fn figures(took: &mut [u32]) -> [String; 3] {
+    [0.5, 0.99, 1.0].map(|share| match took.is_empty() {
+        true => "–".to_owned(),
+        false => time(quantile_us(took, share)),
+    })
+}
+
+/// A round trip over loopback at the same rate, between two threads that do nothing else.
+fn echo(lasts: Duration) -> Result<Vec<u32>> {
+    let listener = TcpListener::bind("127.0.0.1:0")?;
+    let mut client = TcpStream::connect(listener.local_addr()?)?;
+    let (mut server, _) = listener.accept()?;
+    client.set_nodelay(true)?;
+    server.set_nodelay(true)?;
+    let other = std::thread::spawn(move || -> std::io::Result<()> {
+        let mut bytes = [0; ADD_BYTES];
+        while server.read_exact(&mut bytes).is_ok() {
+            server.write_all(&bytes)?;
+        }
+        Ok(())
+    });
+    let (began, every) = (Instant::now(), Duration::from_secs_f64(1.0 / RATE));
+    let (mut bytes, mut took) = ([0; ADD_BYTES], Vec::new());
+    while began.elapsed() < lasts {
+        std::thread::sleep(every);
+        let asked = Instant::now();
+        client.write_all(&bytes)?;
+        client.read_exact(&mut bytes)?;
+        took.push(u32::try_from(asked.elapsed().as_nanos()).unwrap_or(u32::MAX));
+    }
+    drop(client);
+    other.join().expect("the echo panicked")?;
+    Ok(took)
 }
 
 fn measure(target: &Target, timed: Timed, beside: Beside, lasts: Duration, page: Option<&str>) -> Result<Vec<u32>> {
