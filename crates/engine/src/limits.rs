@@ -52,9 +52,9 @@ pub const SWEEP_EVERY: Millis = Millis(5_000);
 pub const PART_OF_QUEUE_MAX: usize = 200;
 /// Bytes of payloads in memory after which such a part ends: to free their pages in the file takes a millisecond or two.
 pub const PART_OF_QUEUE_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Jobs of an ACKB that are completed in one step; more of them go on in such parts.
+/// Jobs of an ACKB that are completed in one step; more of them are completed in parts of [`PART_OF_QUEUE_MAX`].
 pub const ACKS_AT_ONCE_MAX: usize = 1_000;
-/// Active jobs that are looked at in one step for a lease that ran out.
+/// Active jobs that are looked at in one step, for a lease that ran out or for the token of an ACKB.
 pub const LOOKED_AT_ONCE_MAX: usize = 5_000;
 /// Jobs that one Clean removes: their ids are its answer.
 pub const CLEANED_MAX: usize = 100_000;

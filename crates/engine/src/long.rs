@@ -12,7 +12,7 @@ use crate::effects::{Effects, Output};
 use crate::engine::Engine;
 use crate::finish::Acks;
 use crate::job::{Job, JobState};
-use crate::limits::{ACKS_AT_ONCE_MAX, CLEANED_MAX, LOOKED_AT_ONCE_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
+use crate::limits::{CLEANED_MAX, LOOKED_AT_ONCE_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
 use crate::names::{ConnId, EntryId, JobId, JobKey, Origin};
 use crate::notice::tell_of;
 use crate::queue::Queue;
@@ -257,7 +257,7 @@ impl Engine {
                 }
                 is_all
             }
-            Work::Acks(acks) => self.ack_some(now, acks, ACKS_AT_ONCE_MAX, effects),
+            Work::Acks(acks) => self.ack_some(now, acks, PART_OF_QUEUE_MAX, effects),
             Work::Release(conn) => self.release_some(*conn, now, effects),
             Work::Sweep(active) => {
                 let mut lost = 0;
