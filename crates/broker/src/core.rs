@@ -142,12 +142,6 @@ impl<S: Storage> Core<S> {
         self.engine.next_deadline()
     }
 
-    /// Whether something is to be done in parts.
-    #[must_use]
-    pub fn has_long(&self) -> bool {
-        self.engine.has_long()
-    }
-
     /// From now on turns do no part of it, or do.
     pub fn hold_long(&mut self, held: bool) {
         self.engine.hold_long(held);

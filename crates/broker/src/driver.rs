@@ -78,7 +78,7 @@ impl Driver {
     #[must_use]
     pub fn is_free(&self) -> bool {
         let is_done = self.arrived.is_empty() && self.waiting.is_empty() && self.messages.is_empty();
-        is_done && self.rest().is_zero() && self.core.as_ref().is_some_and(|core| !core.has_long())
+        is_done && self.rest().is_zero() && self.core.is_some() && !self.has_long()
     }
 
     /// Where to put what has arrived.
@@ -117,8 +117,7 @@ impl Driver {
             return Duration::ZERO;
         }
         let at = Instant::now();
-        let has_long = self.core.as_ref().is_some_and(Core::has_long);
-        let long_in = has_long.then(|| self.waiting.long_in(at));
+        let long_in = self.has_long().then(|| self.waiting.long_in(at));
         let next_in = self.waiting.next_in(at);
         [next_in, long_in].into_iter().flatten().fold(until_due, Duration::min)
     }
@@ -127,6 +126,11 @@ impl Driver {
     #[must_use]
     pub fn has_earlier_deadline(&self) -> bool {
         self.core.as_ref().and_then(Core::next_deadline).is_some_and(|due| due < self.wakes)
+    }
+
+    /// Whether something is to be done in parts.
+    fn has_long(&self) -> bool {
+        self.core.as_ref().is_some_and(|core| core.engine().has_long())
     }
 
     fn turn_inside(&mut self) -> Option<ThreadEnd> {

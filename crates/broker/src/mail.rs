@@ -115,11 +115,7 @@ impl Mail {
     pub fn take(&self, messages: &mut VecDeque<Message>) {
         let mut arrived = self.arrived();
         arrived.has_long = false;
-        if messages.is_empty() {
-            std::mem::swap(&mut arrived.messages, messages);
-        } else {
-            messages.append(&mut arrived.messages);
-        }
+        messages.append(&mut arrived.messages);
     }
 
     /// Whether nothing has arrived that was not taken.
