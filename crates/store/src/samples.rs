@@ -1,5 +1,6 @@
 //! Rows and folders for tests.
 
+use crate::{SimDisk, SqliteStore, Storage};
 use onceover_engine::calendar::{Pattern, Zone};
 use onceover_engine::change::{Change, QueueSettings};
 use onceover_engine::command::{Add, Backoff, DedupRequest, Group, NewJob, Payload, RareOptions, Repeat, StateName};
@@ -14,6 +15,8 @@ use onceover_engine::names::{EntryId, JobId, JobKey, KeyText, LockToken, QueueId
 use onceover_engine::reply::StallConfig;
 use onceover_engine::schedule::{LastRun, Rule, RunOutcome, Schedule, ScheduleId, Timing};
 use onceover_engine::time::{Millis, Timestamp};
+use onceover_engine::{Engine, EngineConfig};
+use rusqlite::Connection;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -282,4 +285,35 @@ pub(crate) fn again(job: &Job, data: bool, result: bool) -> Change<'_> {
 /// The row of a key.
 pub(crate) fn put_key(entry: &KeyEntry) -> Change<'_> {
     Change::PutKey { entry, queue: "mail", told_by_job: false }
+}
+
+/// An engine whose turns are written by both stores. The simulated one has a row of its own for every key and every state.
+pub(crate) struct Twins {
+    pub(crate) folder: Folder,
+    pub(crate) sqlite: SqliteStore,
+    pub(crate) sim: Box<dyn Storage>,
+    pub(crate) engine: Engine,
+    pub(crate) now: Timestamp,
+}
+
+impl Twins {
+    pub(crate) fn new() -> Twins {
+        let folder = Folder::new();
+        let sqlite = SqliteStore::open(&folder.file()).unwrap();
+        let sim = Box::new(SimDisk::default().open().unwrap());
+        Twins { folder, sqlite, sim, engine: Engine::new(EngineConfig::default(), 1), now: Timestamp(1_000) }
+    }
+
+    pub(crate) fn commit(&mut self) {
+        self.sqlite.commit(&self.engine, false).unwrap();
+        self.sim.commit(&self.engine, false).unwrap();
+        self.engine.committed();
+        self.engine.check(self.now);
+    }
+
+    /// Rows in the file, as another program sees them: of a table, and perhaps `WHERE` something.
+    pub(crate) fn count(&self, of: &str) -> u32 {
+        let tool = Connection::open(self.folder.file()).unwrap();
+        tool.query_row(&format!("SELECT count(*) FROM {of}"), [], |row| row.get(0)).unwrap()
+    }
 }

@@ -1,7 +1,7 @@
 //! A key that its job took as it was added stands in the job's row; whatever becomes of either, the file tells what is held.
 
-use crate::samples::Folder;
-use crate::{SimDisk, SqliteStore, Storage};
+use crate::Storage;
+use crate::samples::Twins;
 use onceover_engine::change::{KeyRow, Snapshot};
 use onceover_engine::command::{Ack, Add, Command, DedupRequest, NewJob, Pull};
 use onceover_engine::dedup::{KeyEntry, Tally};
@@ -13,25 +13,9 @@ use onceover_engine::{Engine, EngineConfig};
 use rusqlite::Connection;
 use std::sync::Arc;
 
-/// An engine whose turns are written by both stores. The simulated one has a row for every key.
-struct Twins {
-    folder: Folder,
-    sqlite: SqliteStore,
-    sim: Box<dyn Storage>,
-    engine: Engine,
-    now: Timestamp,
-}
-
 impl Twins {
-    fn new() -> Twins {
-        let folder = Folder::new();
-        let sqlite = SqliteStore::open(&folder.file()).unwrap();
-        let sim = Box::new(SimDisk::default().open().unwrap());
-        Twins { folder, sqlite, sim, engine: Engine::new(EngineConfig::default(), 1), now: Timestamp(1_000) }
-    }
-
     /// One turn of a command, after so many milliseconds. Returns the job that it names.
-    fn turn(&mut self, later: i64, command: Command) -> Option<JobId> {
+    fn step(&mut self, later: i64, command: Command) -> Option<JobId> {
         self.now = self.now.plus(Millis(later));
         let mut effects = Effects::default();
         self.engine.tick(self.now, &mut effects);
@@ -44,15 +28,9 @@ impl Twins {
         })
     }
 
-    fn commit(&mut self) {
-        self.sqlite.commit(&self.engine, false).unwrap();
-        self.sim.commit(&self.engine, false).unwrap();
-        self.engine.committed();
-    }
-
     fn add(&mut self, key: &str, dedup: DedupRequest) -> JobId {
         let add = Add { dedup_key: Some(Arc::from(key)), ..Add::new(NewJob { dedup, ..NewJob::new("mail", "send") }) };
-        self.turn(1, Command::Push { add, replay_of: None }).unwrap()
+        self.step(1, Command::Push { add, replay_of: None }).unwrap()
     }
 
     /// Takes the next job and completes it.
@@ -60,25 +38,21 @@ impl Twins {
         let (queue, count, bulk, group) = (Arc::from("mail"), 1, false, None);
         let (timeout, lock_ttl) = (Millis(0), Millis(0));
         let pull = Pull { queue, count, bulk, timeout, owner: None, lock_ttl, detach: false, group };
-        let id = self.turn(1, Command::Pull(pull)).unwrap();
-        self.turn(1, Command::Ack(Ack { id, token: None, result: None, remove }));
+        let id = self.step(1, Command::Pull(pull)).unwrap();
+        self.step(1, Command::Ack(Ack { id, token: None, result: None, remove }));
     }
 
     fn release(&mut self, key: &str) {
-        self.turn(1, Command::RemoveDeduplicationKey { queue: "mail".into(), key: key.into() });
+        self.step(1, Command::RemoveDeduplicationKey { queue: "mail".into(), key: key.into() });
     }
 
     /// What is held according to both stores, and how many keys have a row of their own in the file.
     #[track_caller]
-    fn check(&mut self, held: &[&str], own_rows: u32) {
+    fn holds(&mut self, held: &[&str], own_rows: u32) {
         let (found, expected) = (plain(self.sqlite.load().unwrap()), plain(self.sim.load().unwrap()));
         assert_eq!(found, expected);
         assert_eq!(found.iter().map(|(entry, _)| &*entry.key).collect::<Vec<_>>(), held);
-        let tool = Connection::open(self.folder.file()).unwrap();
-        let count = |table: &str| -> u32 {
-            tool.query_row(&format!("SELECT count(*) FROM {table}"), [], |row| row.get(0)).unwrap()
-        };
-        assert_eq!((count("key_overview"), count("dedup_keys")), (held.len() as u32, own_rows));
+        assert_eq!((self.count("key_overview"), self.count("dedup_keys")), (held.len() as u32, own_rows));
     }
 
     /// The file is read by a new engine, which writes what follows from that, and nothing does.
@@ -87,7 +61,7 @@ impl Twins {
         let rows = self.sqlite.load().unwrap();
         self.engine = Engine::restore(EngineConfig::default(), 2, rows, self.now, &mut Effects::default()).unwrap();
         self.commit();
-        self.check(held, own_rows);
+        self.holds(held, own_rows);
     }
 }
 
@@ -116,7 +90,7 @@ fn keys_as_they_were_asked_for_have_no_rows_of_their_own() {
     twins.add("last", DedupRequest { keep_last: true, ..window(60_000) });
     twins.add("hash", DedupRequest { from_hash: true, ..DedupRequest::default() });
     let held = ["plain", "window", "last", "hash"];
-    twins.check(&held, 0);
+    twins.holds(&held, 0);
     twins.restart(&held, 0);
     let expiries = plain(twins.sqlite.load().unwrap()).into_iter().map(|(entry, _)| entry.expires_at());
     assert_eq!(expiries.collect::<Vec<_>>(), [None, Some(Timestamp(61_002)), None, None]);
@@ -128,16 +102,16 @@ fn what_happens_to_a_key_gets_a_row_that_counts() {
     let extend = || DedupRequest { extend: true, ..window(1_000) };
     twins.add("extended", extend());
     twins.add("counted", DedupRequest::default());
-    twins.check(&["extended", "counted"], 0);
+    twins.holds(&["extended", "counted"], 0);
     twins.add("extended", extend());
-    twins.check(&["extended", "counted"], 1);
+    twins.holds(&["extended", "counted"], 1);
     twins.add("counted", DedupRequest::default());
-    twins.check(&["extended", "counted"], 1);
-    twins.turn(1_000, Command::ListQueues);
-    twins.check(&["counted"], 1);
+    twins.holds(&["extended", "counted"], 1);
+    twins.step(1_000, Command::ListQueues);
+    twins.holds(&["counted"], 1);
     twins.restart(&["counted"], 1);
     twins.release("counted");
-    twins.check(&[], 0);
+    twins.holds(&[], 0);
     twins.restart(&[], 0);
 }
 
@@ -147,14 +121,14 @@ fn a_key_that_ended_does_not_come_back_with_its_job() {
     twins.add("released", DedupRequest::default());
     twins.add("window", window(10));
     twins.release("released");
-    twins.check(&["window"], 0);
-    twins.turn(10, Command::ListQueues);
-    twins.check(&[], 0);
+    twins.holds(&["window"], 0);
+    twins.step(10, Command::ListQueues);
+    twins.holds(&[], 0);
     twins.restart(&[], 0);
     // The jobs still wait; the keys are taken by others.
     twins.add("released", DedupRequest::default());
     twins.add("window", window(10));
-    twins.check(&["released", "window"], 0);
+    twins.holds(&["released", "window"], 0);
     twins.restart(&["released", "window"], 0);
 }
 
@@ -164,10 +138,10 @@ fn a_key_outlives_the_row_that_told_of_it() {
     twins.add("window", window(60_000));
     twins.add("plain", DedupRequest::default());
     twins.work(true);
-    twins.check(&["window", "plain"], 1);
+    twins.holds(&["window", "plain"], 1);
     twins.restart(&["window", "plain"], 1);
     twins.work(true);
-    twins.check(&["window"], 1);
+    twins.holds(&["window"], 1);
 }
 
 #[test]
@@ -175,12 +149,12 @@ fn a_job_that_waits_again_has_its_key_from_then_on() {
     let mut twins = Twins::new();
     let id = twins.add("k", DedupRequest::default());
     twins.work(false);
-    twins.check(&[], 0);
-    twins.turn(1, Command::RetryCompleted { queue: "mail".into(), id: Some(id), count: None, until: None });
-    twins.check(&["k"], 1);
+    twins.holds(&[], 0);
+    twins.step(1, Command::RetryCompleted { queue: "mail".into(), id: Some(id), count: None, until: None });
+    twins.holds(&["k"], 1);
     twins.restart(&["k"], 1);
     twins.work(true);
-    twins.check(&[], 0);
+    twins.holds(&[], 0);
 }
 
 #[test]
@@ -189,10 +163,10 @@ fn a_key_that_changes_its_owner_has_one() {
     let replace = || DedupRequest { replace: true, ..window(60_000) };
     twins.add("k", replace());
     twins.add("k", replace());
-    twins.check(&["k"], 1);
+    twins.holds(&["k"], 1);
     twins.restart(&["k"], 1);
     twins.add("k", replace());
-    twins.check(&["k"], 1);
+    twins.holds(&["k"], 1);
 }
 
 #[test]
@@ -213,5 +187,5 @@ fn a_window_outlives_its_unreadable_job() {
     let aside = "SELECT group_concat(statement, ' ') FROM set_aside";
     let statements: String = tool.query_row(aside, [], |row| row.get(0)).unwrap();
     tool.execute_batch(&format!("{statements} {}", damage("has_custom_id = 0"))).unwrap();
-    twins.check(&["other", "window", "plain"], 1);
+    twins.holds(&["other", "window", "plain"], 1);
 }

@@ -1,37 +1,21 @@
 //! Jobs that one turn took for the first time stand in a list; whatever becomes of them, the file tells where they stand.
 
-use crate::samples::{Folder, bytes};
-use crate::{SimDisk, SqliteStore, Storage};
+use crate::Storage;
+use crate::samples::{Twins, bytes};
 use onceover_engine::change::Snapshot;
 use onceover_engine::command::{Ack, Add, Command, Fail, NewJob, Payload, Pull};
 use onceover_engine::effects::{Effects, Output};
 use onceover_engine::job::{Job, JobState};
 use onceover_engine::names::{ConnId, JobId, Origin};
 use onceover_engine::reply::Reply;
-use onceover_engine::time::{Millis, Timestamp};
+use onceover_engine::time::Millis;
 use onceover_engine::{Engine, EngineConfig};
 use rusqlite::Connection;
 use std::sync::Arc;
 
 const CLIENT: Origin = Origin::Client { conn: ConnId(1), request: 1 };
 
-/// An engine whose turns are written by both stores. The simulated one has a row for the state of every job.
-struct Twins {
-    folder: Folder,
-    sqlite: SqliteStore,
-    sim: Box<dyn Storage>,
-    engine: Engine,
-    now: Timestamp,
-}
-
 impl Twins {
-    fn new() -> Twins {
-        let folder = Folder::new();
-        let sqlite = SqliteStore::open(&folder.file()).unwrap();
-        let sim = Box::new(SimDisk::default().open().unwrap());
-        Twins { folder, sqlite, sim, engine: Engine::new(EngineConfig::default(), 1), now: Timestamp(1_000) }
-    }
-
     /// Carries out commands without writing anything. Returns the jobs that were handed out.
     fn handle(&mut self, commands: Vec<Command>) -> Vec<JobId> {
         let mut effects = Effects::default();
@@ -51,13 +35,6 @@ impl Twins {
         jobs
     }
 
-    fn commit(&mut self) {
-        self.sqlite.commit(&self.engine, false).unwrap();
-        self.sim.commit(&self.engine, false).unwrap();
-        self.engine.committed();
-        self.engine.check(self.now);
-    }
-
     /// The jobs of both stores are the same. The file has so many lists, and so many jobs with a state of their own.
     #[track_caller]
     fn check(&mut self, lists: u32, states: u32) {
@@ -65,11 +42,6 @@ impl Twins {
         assert_eq!((self.count("taken_lists"), self.count("job_states")), (lists, states));
         let of_engine = self.engine.jobs().filter(|job| job.state == JobState::Active).count();
         assert_eq!(self.count("job_overview WHERE state = 'active'"), of_engine as u32);
-    }
-
-    fn count(&self, of: &str) -> u32 {
-        let tool = Connection::open(self.folder.file()).unwrap();
-        tool.query_row(&format!("SELECT count(*) FROM {of}"), [], |row| row.get(0)).unwrap()
     }
 }
 
