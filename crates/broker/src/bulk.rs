@@ -3,19 +3,19 @@
 //! Allowed because a batch is admitted one by one and what came before a refusal stays (protocol-core.md 6.4). Its answer
 //! is one: the ids of all parts, or the first refusal, after which the rest is not tried.
 
-use crate::limits::{PART_BYTES_MAX, PART_JOBS_MAX};
+use crate::portion::Size;
 use onceover_engine::Engine;
 use onceover_engine::command::{Add, Command};
 use onceover_engine::effects::{Effects, Output};
 use onceover_engine::names::{ConnId, Origin};
 use onceover_engine::reply::{Added, Reply};
 use onceover_engine::time::Timestamp;
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 /// A part of a batch.
 pub struct Part {
     /// In order.
-    pub adds: Vec<Add>,
+    pub adds: VecDeque<Add>,
     /// Adds of the batch in front of them.
     pub before: u32,
     /// Adds of the whole batch.
@@ -24,37 +24,36 @@ pub struct Part {
     pub last: bool,
 }
 
-/// The parts of a batch, one when it is short. A batch with dependencies stays whole: they are checked before anything of
-/// it is stored, and may name each other.
-pub fn parts(adds: Vec<Add>) -> Result<Vec<Part>, Vec<Add>> {
-    let depends = |add: &Add| add.spec.rare.as_ref().is_some_and(|rare| !rare.depends_on.is_empty());
-    if adds.len() <= PART_JOBS_MAX && bytes_of(&adds) <= PART_BYTES_MAX || adds.iter().any(depends) {
-        return Err(adds);
-    }
-    let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
-    let (mut parts, mut part, mut bytes, mut before) = (Vec::new(), Vec::new(), 0, 0);
-    for add in adds {
-        bytes += bytes_of(std::slice::from_ref(&add));
-        part.push(add);
-        if part.len() == PART_JOBS_MAX || bytes > PART_BYTES_MAX {
-            let adds = std::mem::take(&mut part);
-            let count = adds.len() as u32;
-            parts.push(Part { adds, before, of, last: false });
-            bytes = 0;
-            before += count;
+impl Part {
+    /// All of a batch, to be cut as turns have room. A batch with dependencies is none: they are checked before anything of it
+    /// is stored, and may name each other.
+    pub fn all(adds: Vec<Add>) -> Result<Part, Vec<Add>> {
+        let depends = |add: &Add| add.spec.rare.as_ref().is_some_and(|rare| !rare.depends_on.is_empty());
+        if adds.iter().any(depends) {
+            return Err(adds);
         }
+        let of = u32::try_from(adds.len()).unwrap_or(u32::MAX);
+        Ok(Part { adds: adds.into(), before: 0, of, last: true })
     }
-    if !part.is_empty() {
-        parts.push(Part { adds: part, before, of, last: false });
-    }
-    if let Some(last) = parts.last_mut() {
-        last.last = true;
-    }
-    Ok(parts)
-}
 
-fn bytes_of(adds: &[Add]) -> usize {
-    adds.iter().map(|add| add.data.as_ref().map_or(0, |data| data.len())).sum()
+    /// Takes the first adds, as many as `most` covers but at least one; none when that would be all.
+    pub fn cut(&mut self, most: Size) -> Option<Part> {
+        let mut room = most;
+        let fits = |add: &&Add| {
+            let size = Size { commands: 1, bytes: add.data.as_ref().map_or(0, |data| data.len()) };
+            let fits = room.covers(size);
+            room = room.without(size);
+            fits
+        };
+        let fitting = self.adds.iter().take_while(fits).count().max(1);
+        if fitting >= self.adds.len() {
+            return None;
+        }
+        let adds: VecDeque<Add> = self.adds.drain(..fitting).collect();
+        let first = Part { adds, before: self.before, of: self.of, last: false };
+        self.before += fitting as u32;
+        Some(first)
+    }
 }
 
 /// Batches of which parts are still to come.
@@ -80,7 +79,7 @@ impl Bulks {
     ) {
         if self.goes_on(conn, request, last) {
             let origin = Origin::Client { conn, request };
-            engine.handle(now, origin, Command::PushBulk { adds }, effects);
+            engine.handle(now, origin, Command::PushBulk { adds: adds.into() }, effects);
             // The engine knows of the part only; the log counts in the batch as its client sent it.
             let own = effects.adds.iter_mut().filter(|record| record.origin == origin);
             own.filter_map(|record| record.bulk.as_mut()).for_each(|(at, size)| (*at, *size) = (*at + before, of));

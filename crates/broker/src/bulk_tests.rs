@@ -12,26 +12,31 @@ fn batch(count: usize, bytes: usize) -> Vec<Add> {
     vec![Add { data: Some(vec![0; bytes].into()), ..Add::new(NewJob::new("q", "n")) }; count]
 }
 
-fn sizes(adds: Vec<Add>) -> Option<Vec<(usize, bool)>> {
-    parts(adds).ok().map(|parts| parts.iter().map(|part| (part.adds.len(), part.last)).collect())
+fn part(adds: Vec<Add>) -> Part {
+    Part::all(adds).unwrap_or_else(|_| panic!("it may be cut"))
 }
 
 #[test]
-fn long_batches_are_cut_by_jobs_and_by_bytes_and_short_ones_stay_whole() {
-    assert_eq!(sizes(batch(PART_JOBS_MAX, 10)), None);
-    assert_eq!(sizes(batch(0, 0)), None);
-    assert_eq!(sizes(batch(PART_JOBS_MAX + 1, 10)), Some(vec![(PART_JOBS_MAX, false), (1, true)]));
-    assert_eq!(sizes(batch(2 * PART_JOBS_MAX, 10)), Some(vec![(PART_JOBS_MAX, false), (PART_JOBS_MAX, true)]));
-    assert_eq!(sizes(batch(3, PART_BYTES_MAX)), Some(vec![(2, false), (1, true)]));
+fn a_batch_is_cut_by_jobs_and_by_bytes() {
+    let most = Size { commands: 10, bytes: 1_000 };
+    assert!(part(batch(10, 100)).cut(most).is_none());
+    assert!(part(Vec::new()).cut(most).is_none());
+    let mut rest = part(batch(23, 10));
+    let cut: Vec<_> =
+        std::iter::from_fn(|| rest.cut(most)).map(|part| (part.adds.len(), part.before, part.last)).collect();
+    assert_eq!(cut, [(10, 0, false), (10, 10, false)]);
+    assert_eq!((rest.adds.len(), rest.before, rest.of, rest.last), (3, 20, 23, true));
+    assert_eq!(part(batch(5, 400)).cut(most).map(|part| part.adds.len()), Some(2));
+    assert_eq!(part(batch(5, 4_000)).cut(most).map(|part| part.adds.len()), Some(1), "one always goes");
 }
 
 #[test]
 fn a_batch_with_dependencies_stays_whole() {
-    let mut adds = batch(PART_JOBS_MAX + 1, 10);
+    let mut adds = batch(100, 10);
     let mut spec = NewJob::new("q", "n");
     spec.rare.get_or_insert_default().depends_on = vec![JobId::parse("later")];
     adds[0] = Add::new(spec);
-    assert!(parts(adds).is_err());
+    assert!(Part::all(adds).is_err());
 }
 
 fn answer(reply: Reply) -> Vec<Output> {
@@ -91,14 +96,14 @@ fn the_log_counts_in_the_whole_batch() {
     let mut engine = Engine::new(onceover_engine::EngineConfig::default(), 1);
     let mut effects = Effects::default();
     engine.tick(Timestamp(1), &mut effects);
-    let parts = parts(batch(PART_JOBS_MAX + 3, 1)).unwrap_or_else(|_| panic!("it is long"));
+    let mut rest = part(batch(23, 1));
+    let first = rest.cut(Size { commands: 20, bytes: 1_000 });
     let mut bulks = Bulks::default();
     let mut seen = Vec::new();
-    for part in parts {
+    for part in first.into_iter().chain([rest]) {
         bulks.take(Timestamp(1), (CONN, 7), part, &mut engine, &mut effects);
         seen.extend(effects.adds.drain(..).filter_map(|record| record.bulk));
     }
-    let size = PART_JOBS_MAX as u32 + 3;
     let first = seen[0].0;
-    assert_eq!(seen, (0..size).map(|at| (first + at, size)).collect::<Vec<_>>());
+    assert_eq!(seen, (0..23).map(|at| (first + at, 23)).collect::<Vec<_>>());
 }

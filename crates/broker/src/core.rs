@@ -142,9 +142,9 @@ impl<S: Storage> Core<S> {
         self.engine.next_deadline()
     }
 
-    /// From now on turns do no part of it, or do.
-    pub fn hold_long(&mut self, held: bool) {
-        self.engine.hold_long(held);
+    /// How many jobs a part of something long concerns at most, from now on; none: turns do no such part.
+    pub fn pace_long(&mut self, most: Option<usize>) {
+        self.engine.pace_long(most);
     }
 
     /// Grows with every turn that changed something.
@@ -262,11 +262,11 @@ impl<S: Storage> Core<S> {
         let client = Arc::clone(&self.conns.get(conn)?.client);
         let mut tally = FrameTally::default();
         let mut frames = frames.into_iter();
-        while !(tally.frames > 0 && turn.is_over(outbox))
+        while !turn.is_over(outbox)
             && let Some(Frame { request, cmd, ask }) = frames.next()
         {
             turn.asked.push((conn, request));
-            tally.frames += 1;
+            tally.frames += u64::from(!matches!(&ask, Ask::Part(part) if !part.last));
             tally.last_cmd = cmd;
             match ask {
                 Ask::Hello => outbox.push(conn, Out::Hello { request }),

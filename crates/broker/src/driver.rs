@@ -48,6 +48,7 @@ pub struct Driver {
     /// What has arrived and was not looked at yet.
     arrived: VecDeque<Message>,
     waiting: Waiting,
+    /// Of one turn; empty between two.
     messages: Vec<Message>,
     /// When the core's thread looks next by itself.
     wakes: Timestamp,
@@ -77,7 +78,7 @@ impl Driver {
     /// Whether nothing is left of what came, and nothing keeps a turn from being run by whoever brings the next message.
     #[must_use]
     pub fn is_free(&self) -> bool {
-        let is_done = self.arrived.is_empty() && self.waiting.is_empty() && self.messages.is_empty();
+        let is_done = self.arrived.is_empty() && self.waiting.is_empty();
         is_done && self.rest().is_zero() && self.core.is_some() && !self.has_long()
     }
 
@@ -113,7 +114,7 @@ impl Driver {
         let due = self.core.as_ref().and_then(Core::next_deadline);
         self.wakes = due.map_or(latest, |due| due.min(latest));
         let until_due = Duration::from_millis(self.wakes.since(now).0.max(0).unsigned_abs());
-        if !self.arrived.is_empty() || !self.messages.is_empty() {
+        if !self.arrived.is_empty() {
             return Duration::ZERO;
         }
         let at = Instant::now();
@@ -135,7 +136,7 @@ impl Driver {
 
     fn turn_inside(&mut self) -> Option<ThreadEnd> {
         let began = Instant::now();
-        self.waiting.take(began, &mut self.arrived, &mut self.messages);
+        let long = self.waiting.take(began, self.has_long(), &mut self.arrived, &mut self.messages);
         let switch = take_switch(&mut self.messages);
         let now = self.clock.now();
         let core = self.core.as_mut()?;
@@ -144,8 +145,9 @@ impl Driver {
             self.hints.changed(core.revision());
         }
         self.rests_until = None;
-        core.hold_long(!self.waiting.long_in(began).is_zero());
+        core.pace_long(long);
         let turned = core.turn(now, &mut self.messages, &mut self.outbox);
+        self.waiting.put_back(&mut self.messages);
         let ended = Instant::now();
         let went_on = turned.as_ref().is_ok_and(|end| end.went_on);
         self.waiting.took(ended, ended - began, went_on);

@@ -2,17 +2,25 @@
 //!
 //! Guarantees: messages of one connection keep their order; a connection that asks for little does not wait behind those
 //! that ask for much. A short message of a connection that has nothing else waiting goes first, as the window's questions
-//! do; the others take turns, one message each. One of these that takes long, such as a payload of megabytes, is followed by as
-//! much time for those who ask for little, if there are such: a client that asks one thing after the other has several answers
-//! then, and not one behind each long message. A stop and other data come after everything that arrived before them.
+//! do; the others take turns, each with what a turn has room for. While somebody asks for little turns are short, and each of
+//! those with something long in it is followed by as much time for those who ask for little: whatever others do, there is one
+//! short turn to wait for. The time is left although it may pass unused: a thread that needs a processor all the time is the
+//! one that the system takes it from, in the middle of a turn and for some milliseconds. A stop and other data come after
+//! everything that arrived before them.
 
-use crate::inbox::{Ask, Frame, Message};
+use crate::inbox::Message;
 use crate::limits::{
-    LONG_TURN, SPARSE_BYTES_MAX, SPARSE_COMMANDS_MAX, SPARSE_LATELY, TURN_BYTES_MAX, TURN_COMMANDS_MAX,
+    ASKED_JUST_NOW, PART_JOBS_MAX, SHORT_PART_JOBS_MAX, SHORT_TURN_BYTES_MAX, SHORT_TURN_COMMANDS_MAX,
+    SPARSE_BYTES_MAX, SPARSE_COMMANDS_MAX, SPARSE_LATELY, TURN_BYTES_MAX, TURN_COMMANDS_MAX,
 };
+use crate::portion::{Size, cut};
 use onceover_engine::names::ConnId;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
+
+const FULL: Size = Size { commands: TURN_COMMANDS_MAX, bytes: TURN_BYTES_MAX };
+const SHORT: Size = Size { commands: SHORT_TURN_COMMANDS_MAX, bytes: SHORT_TURN_BYTES_MAX };
+const SPARSE: Size = Size { commands: SPARSE_COMMANDS_MAX, bytes: SPARSE_BYTES_MAX };
 
 /// What has arrived and was not taken yet. Bounded by the room of the inbox, which these messages still hold.
 #[derive(Default)]
@@ -27,18 +35,12 @@ pub struct Waiting {
     last: Option<Message>,
     /// When a client last asked for little.
     sparse_at: Option<Instant>,
-    /// What the last turn took of long messages: nothing, some, or one with more bytes than a turn should have.
-    took: Took,
-    /// No long message is taken before then.
+    /// The last turn took something that is not among the first.
+    took_long: bool,
+    /// It did, or it went on with something that is done in parts.
+    was_long: bool,
+    /// Nothing long is taken before then.
     long_after: Option<Instant>,
-}
-
-#[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
-enum Took {
-    #[default]
-    NoneLong,
-    Long,
-    Huge,
 }
 
 impl Waiting {
@@ -66,35 +68,79 @@ impl Waiting {
 
     /// The turn that ends `now` took so long. `went_on`: it did a part of something long.
     pub fn took(&mut self, now: Instant, time: Duration, went_on: bool) {
-        let is_long = match self.took {
-            _ if went_on => true,
-            // The last long one's time still counts.
-            Took::NoneLong => return,
-            Took::Long => time >= LONG_TURN,
-            Took::Huge => true,
-        };
-        let is_asked = self.sparse_at.is_some_and(|at| now.saturating_duration_since(at) <= SPARSE_LATELY + time);
-        self.long_after = (is_long && is_asked).then(|| now + time);
+        self.was_long = self.took_long || went_on;
+        if self.was_long {
+            self.long_after = self.is_asked(now, ASKED_JUST_NOW + time).then(|| now + time);
+        }
+        // Otherwise the last long one's time still counts.
     }
 
-    /// Adds to `messages` what one turn that begins `now` takes of everything that has arrived.
-    pub fn take(&mut self, now: Instant, arrived: &mut VecDeque<Message>, messages: &mut Vec<Message>) {
+    /// Adds to `messages` what one turn that begins `now` takes of everything that has arrived. Says how many jobs a part of
+    /// something long may concern in this turn; none: there is to be no such part.
+    pub fn take(
+        &mut self,
+        now: Instant,
+        has_long: bool,
+        arrived: &mut VecDeque<Message>,
+        messages: &mut Vec<Message>,
+    ) -> Option<usize> {
         while self.last.is_none()
             && let Some(message) = arrived.pop_front()
         {
             self.put(now, message);
         }
-        let with_long = self.long_in(now).is_zero();
-        self.took = Took::NoneLong;
-        let sizes = messages.iter().map(size);
-        let (mut commands, mut bytes) = sizes.fold((0, 0), |sum, more| (sum.0 + more.0, sum.1 + more.1));
-        while commands < TURN_COMMANDS_MAX && bytes < TURN_BYTES_MAX {
-            let Some(message) = self.next(with_long) else { break };
-            let more = size(&message);
-            commands += more.0;
-            bytes += more.1;
+        let is_held = self.was_long && !self.first.is_empty() || !self.long_in(now).is_zero();
+        let mut room = FULL;
+        while room.is_some()
+            && let Some(message) = self.next_of_first()
+        {
+            room = room.without(Size::of(&message));
             messages.push(message);
         }
+        self.took_long = false;
+        let part = (!is_held).then(|| self.take_long(now, has_long, room, messages));
+        if self.first.is_empty() && self.round.is_empty() {
+            messages.extend(self.last.take());
+        }
+        part
+    }
+
+    /// Takes of those that take turns. How many jobs a part of something long may concern besides.
+    fn take_long(&mut self, now: Instant, has_long: bool, room: Size, messages: &mut Vec<Message>) -> usize {
+        let (most, part) = match self.is_asked(now, SPARSE_LATELY) {
+            true => (SHORT, SHORT_PART_JOBS_MAX),
+            false => (FULL, PART_JOBS_MAX),
+        };
+        let share = if has_long && !self.round.is_empty() { 2 } else { 1 };
+        let mut room = room.min(Size { commands: most.commands / share, bytes: most.bytes / share });
+        while room.is_some()
+            && let Some(message) = self.next_of_round(room)
+        {
+            self.took_long = true;
+            room = room.without(Size::of(&message));
+            messages.push(message);
+        }
+        part / share
+    }
+
+    /// What a turn has left of the messages it took, in their order.
+    pub fn put_back(&mut self, messages: &mut Vec<Message>) {
+        for message in messages.drain(..).rev() {
+            match sender(&message) {
+                _ if matches!(message, Message::Stop | Message::Switch(_)) => self.last = Some(message),
+                None => self.first.push_front(message),
+                // Not to the first, where something may stand that came later.
+                Some(conn) => match self.backlog.get_mut(&conn) {
+                    Some(backlog) => backlog.push_front(message),
+                    None => self.put_in_round(conn, message),
+                },
+            }
+        }
+    }
+
+    /// Whether anybody has asked for little within this time.
+    fn is_asked(&self, now: Instant, lately: Duration) -> bool {
+        self.sparse_at.is_some_and(|at| now.saturating_duration_since(at) <= lately)
     }
 
     /// Puts a message where it waits.
@@ -107,34 +153,38 @@ impl Waiting {
             self.first.push_back(message);
             return;
         };
-        let (commands, bytes) = size(&message);
-        let is_sparse = commands <= SPARSE_COMMANDS_MAX && bytes <= SPARSE_BYTES_MAX;
         if let Some(backlog) = self.backlog.get_mut(&conn) {
             backlog.push_back(message);
-        } else if is_sparse && self.sparse.insert(conn) {
+        } else if SPARSE.covers(Size::of(&message)) && self.sparse.insert(conn) {
             self.sparse_at = Some(now);
             self.first.push_back(message);
         } else {
-            self.backlog.insert(conn, VecDeque::from([message]));
-            self.round.push_back(conn);
+            self.put_in_round(conn, message);
         }
     }
 
-    fn next(&mut self, with_long: bool) -> Option<Message> {
-        if let Some(message) = self.first.pop_front() {
-            if let Some(conn) = sender(&message) {
-                self.sparse.remove(&conn);
-            }
-            return Some(message);
+    fn put_in_round(&mut self, conn: ConnId, message: Message) {
+        self.backlog.insert(conn, VecDeque::from([message]));
+        self.round.push_back(conn);
+    }
+
+    fn next_of_first(&mut self) -> Option<Message> {
+        let message = self.first.pop_front()?;
+        if let Some(conn) = sender(&message) {
+            self.sparse.remove(&conn);
         }
-        if !with_long && !self.round.is_empty() {
-            return None;
-        }
-        let Some(conn) = self.round.pop_front() else { return self.last.take() };
+        Some(message)
+    }
+
+    /// The next message of those that take turns, or as much of it as there is room for.
+    fn next_of_round(&mut self, room: Size) -> Option<Message> {
+        let conn = self.round.pop_front()?;
         let backlog = self.backlog.get_mut(&conn)?;
-        let message = backlog.pop_front();
-        let is_huge = message.as_ref().is_some_and(|message| size(message).1 > TURN_BYTES_MAX);
-        self.took = self.took.max(if is_huge { Took::Huge } else { Took::Long });
+        let portion = match backlog.front_mut() {
+            Some(Message::Frames(frames)) => cut(frames, room).map(Message::Frames),
+            _ => None,
+        };
+        let message = portion.or_else(|| backlog.pop_front());
         if backlog.is_empty() {
             self.backlog.remove(&conn);
         } else {
@@ -159,28 +209,6 @@ fn sender(message: &Message) -> Option<ConnId> {
         | Message::AccessChanged(_)
         | Message::Switch(_)
         | Message::Stop => None,
-    }
-}
-
-/// Commands and bytes of a message. The end of a connection may have to put back as many requests as it may have parked.
-fn size(message: &Message) -> (usize, usize) {
-    match message {
-        Message::Frames(frames) => match &frames.frames[..] {
-            [Frame { ask: Ask::Part(part), .. }] => (part.adds.len(), frames.bytes),
-            all => (all.len(), frames.bytes),
-        },
-        Message::HungUp(_) => (TURN_COMMANDS_MAX / 8, 0),
-        Message::Connected { .. }
-        | Message::Disconnected(_)
-        | Message::Problem(..)
-        | Message::ProgramsFound
-        | Message::ClearLog
-        | Message::Act { .. }
-        | Message::Http { .. }
-        | Message::View(_)
-        | Message::AccessChanged(_)
-        | Message::Switch(_)
-        | Message::Stop => (1, 0),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who comes first, and what never changes its order.
 
 use super::*;
-use crate::inbox::Frames;
+use crate::inbox::{Ask, Frame, Frames};
 use std::time::Instant;
 
 /// A message of `count` commands; `number` is told apart by its first request.
@@ -28,7 +28,7 @@ fn turns(waiting: &mut Waiting, messages: Vec<Message>) -> Vec<Vec<String>> {
     let mut turns = Vec::new();
     loop {
         let mut taken = Vec::new();
-        waiting.take(Instant::now(), &mut arrived, &mut taken);
+        waiting.take(Instant::now(), false, &mut arrived, &mut taken);
         if taken.is_empty() {
             return turns;
         }
@@ -46,7 +46,7 @@ fn what_fits_into_one_turn_is_taken_at_once() {
 
 #[test]
 fn who_asks_for_little_goes_before_those_who_ask_for_much() {
-    let half = TURN_COMMANDS_MAX / 2;
+    let half = SHORT_TURN_COMMANDS_MAX / 2;
     let flood = (0..3).flat_map(|number| [frames(1, number, half), frames(2, number, half)]);
     let messages = flood.chain([frames(3, 0, 1), Message::ClearLog]).collect();
     let taken = turns(&mut Waiting::default(), messages);
@@ -87,55 +87,106 @@ fn a_stop_comes_behind_everything_that_arrived_before_it_and_nothing_behind_it()
     let mut taken = Vec::new();
     while !taken.contains(&"stop".to_owned()) {
         let mut turn = Vec::new();
-        waiting.take(Instant::now(), &mut arrived, &mut turn);
+        waiting.take(Instant::now(), false, &mut arrived, &mut turn);
         taken.extend(turn.iter().map(name));
     }
     assert_eq!(taken, ["1.0", "1.1", "stop"]);
 }
 
-#[test]
-fn after_a_long_turn_those_who_ask_for_little_have_as_much_time() {
-    let long = |number| frames(1, number, TURN_COMMANDS_MAX);
-    let mut now = Instant::now();
-    let mut waiting = Waiting::default();
-    let turn = |waiting: &mut Waiting, at: Instant, messages: Vec<Message>| -> Vec<String> {
-        let mut taken = Vec::new();
-        waiting.take(at, &mut messages.into(), &mut taken);
-        taken.iter().map(name).collect()
-    };
-    for with_others in [false, true] {
-        let mut wanted = vec!["1.0"];
-        let mut messages = vec![long(0), long(1)];
-        if with_others {
-            messages.push(frames(2, 0, 1));
-            wanted.insert(0, "2.0");
-        }
-        assert_eq!(turn(&mut waiting, now, messages), wanted);
-        now += 4 * LONG_TURN;
-        waiting.took(now, 4 * LONG_TURN, false);
-        let time = if with_others { 4 * LONG_TURN } else { Duration::ZERO };
-        assert_eq!(waiting.next_in(now), Some(time));
-        now += time / 2;
-        assert_eq!(turn(&mut waiting, now, vec![frames(3, 0, 1)])[0], "3.0");
-        waiting.took(now, Duration::ZERO, false);
-        let left = if with_others { Some(time / 2) } else { None };
-        assert_eq!(waiting.next_in(now), left);
-        now += time / 2;
-        let rest = turn(&mut waiting, now, Vec::new());
-        assert_eq!(rest.is_empty(), !with_others, "with nobody else it was taken at once");
-        assert_eq!(waiting.next_in(now), None);
-        now += SPARSE_LATELY * 2;
-    }
+/// What one turn that begins then takes.
+fn turn(waiting: &mut Waiting, at: Instant, messages: Vec<Message>) -> Vec<String> {
+    let mut taken = Vec::new();
+    waiting.take(at, false, &mut messages.into(), &mut taken);
+    taken.iter().map(name).collect()
 }
 
 #[test]
-fn a_short_turn_is_followed_by_the_next_one_at_once() {
+fn with_nobody_else_turns_are_full_and_follow_each_other_at_once() {
     let now = Instant::now();
     let mut waiting = Waiting::default();
-    let flood = (0..3).map(|number| frames(1, number, TURN_COMMANDS_MAX));
-    waiting.take(now, &mut flood.chain([frames(2, 0, 1)]).collect(), &mut Vec::new());
-    waiting.took(now + LONG_TURN / 2, LONG_TURN / 2, false);
-    assert_eq!(waiting.next_in(now), Some(Duration::ZERO));
+    let mut arrived = VecDeque::from([frames(1, 0, 3 * TURN_COMMANDS_MAX)]);
+    for _ in 0..3 {
+        let mut taken = Vec::new();
+        assert_eq!(waiting.take(now, false, &mut arrived, &mut taken), Some(PART_JOBS_MAX));
+        assert_eq!(taken.iter().map(Size::of).map(|size| size.commands).sum::<usize>(), TURN_COMMANDS_MAX);
+        waiting.took(now, Duration::from_secs(1), false);
+        assert!(waiting.long_in(now).is_zero());
+    }
+    assert!(waiting.is_empty());
+}
+
+#[test]
+fn while_somebody_asks_for_little_long_turns_are_short_and_followed_by_as_much_time() {
+    let mut now = Instant::now();
+    let mut waiting = Waiting::default();
+    let mut taken = Vec::new();
+    let mut arrived = VecDeque::from([frames(1, 0, TURN_COMMANDS_MAX), frames(2, 0, 1)]);
+    assert_eq!(waiting.take(now, false, &mut arrived, &mut taken), Some(SHORT_PART_JOBS_MAX));
+    let sizes: Vec<usize> = taken.iter().map(|message| Size::of(message).commands).collect();
+    assert_eq!(sizes, [1, SHORT_TURN_COMMANDS_MAX]);
+    let took = Duration::from_millis(2);
+    now += took;
+    waiting.took(now, took, false);
+    assert_eq!(waiting.next_in(now), Some(took));
+    assert_eq!(
+        turn(&mut waiting, now + took / 2, vec![frames(3, 0, 1)]),
+        ["3.0"],
+        "others have their answers meanwhile"
+    );
+    waiting.took(now + took / 2, Duration::ZERO, false);
+    assert_eq!(waiting.next_in(now + took / 2), Some(took / 2), "which does not prolong it");
+    assert_eq!(turn(&mut waiting, now + took, Vec::new()), ["1.0"]);
+}
+
+#[test]
+fn whoever_came_during_a_long_turn_is_answered_before_the_next_one() {
+    let now = Instant::now();
+    let mut waiting = Waiting::default();
+    turn(&mut waiting, now, vec![frames(1, 0, 2 * TURN_COMMANDS_MAX)]);
+    waiting.took(now, Duration::ZERO, false);
+    assert_eq!(turn(&mut waiting, now, vec![frames(2, 0, 1)]), ["2.0"]);
+    waiting.took(now, Duration::ZERO, false);
+    assert_eq!(turn(&mut waiting, now, vec![frames(2, 1, 1)]), ["2.1", "1.0"], "a flood of them does not keep it out");
+}
+
+#[test]
+fn once_nobody_asks_for_little_any_more_no_time_is_left_for_them() {
+    let now = Instant::now();
+    let mut waiting = Waiting::default();
+    turn(&mut waiting, now, vec![frames(2, 0, 1)]);
+    let later = now + ASKED_JUST_NOW * 2;
+    turn(&mut waiting, later, vec![frames(1, 0, TURN_COMMANDS_MAX)]);
+    waiting.took(later, Duration::from_millis(1), false);
+    assert_eq!(waiting.next_in(later), Some(Duration::ZERO));
+}
+
+#[test]
+fn a_part_of_something_long_is_followed_by_time_for_others_and_shares_its_turn() {
+    let now = Instant::now();
+    let mut waiting = Waiting::default();
+    let took = Duration::from_millis(1);
+    turn(&mut waiting, now, vec![frames(2, 0, 1)]);
+    waiting.took(now, took, true);
+    assert_eq!((waiting.long_in(now), waiting.next_in(now)), (took, None));
+    let (mut taken, mut arrived) = (Vec::new(), VecDeque::from([frames(1, 0, TURN_COMMANDS_MAX)]));
+    assert_eq!(waiting.take(now, true, &mut arrived, &mut taken), None, "not yet");
+    assert_eq!(waiting.take(now + took, true, &mut arrived, &mut taken), Some(SHORT_PART_JOBS_MAX / 2));
+    assert_eq!(Size::of(&taken[0]).commands, SHORT_TURN_COMMANDS_MAX / 2);
+}
+
+#[test]
+fn what_a_turn_leaves_keeps_its_place() {
+    let now = Instant::now();
+    let mut waiting = Waiting::default();
+    let mut arrived = VecDeque::from([frames(1, 0, 1), frames(1, 1, 1), frames(2, 0, 1), Message::ClearLog]);
+    let mut taken = Vec::new();
+    waiting.take(now, false, &mut arrived, &mut taken);
+    waiting.put_back(&mut taken);
+    assert!(taken.is_empty());
+    let left = turns(&mut waiting, vec![frames(1, 2, 1), Message::Disconnected(ConnId(2)), Message::Stop]).concat();
+    let of = |conn: char| left.iter().filter(|name| name.starts_with(conn)).map(String::as_str).collect::<Vec<_>>();
+    assert_eq!((of('1'), of('2')), (vec!["1.0", "1.1", "1.2"], vec!["2.0", "2 gone"]));
+    assert_eq!((left[0].as_str(), left[left.len() - 1].as_str()), ("window", "stop"));
 }
 
 #[test]
@@ -145,32 +196,4 @@ fn few_commands_with_many_bytes_are_long() {
     frames_of_it.bytes = SPARSE_BYTES_MAX + 1;
     let taken = turns(&mut Waiting::default(), vec![large, frames(2, 0, 1)]);
     assert_eq!(taken[0], ["2.0", "1.0"]);
-}
-
-#[test]
-fn a_payload_of_megabytes_counts_as_long_however_quick_it_was() {
-    let mut now = Instant::now();
-    let mut waiting = Waiting::default();
-    let huge = |number| {
-        let mut message = frames(1, number, 1);
-        let Message::Frames(frames) = &mut message else { unreachable!() };
-        frames.bytes = TURN_BYTES_MAX + 1;
-        message
-    };
-    waiting.take(now, &mut VecDeque::from([huge(0), huge(1), frames(2, 0, 1)]), &mut Vec::new());
-    now += LONG_TURN / 2;
-    waiting.took(now, LONG_TURN / 2, false);
-    assert_eq!(waiting.next_in(now), Some(LONG_TURN / 2));
-}
-
-#[test]
-fn a_part_of_something_long_is_followed_by_time_for_others() {
-    let mut now = Instant::now();
-    let mut waiting = Waiting::default();
-    waiting.take(now, &mut VecDeque::from([frames(2, 0, 1)]), &mut Vec::new());
-    now += LONG_TURN / 2;
-    waiting.took(now, LONG_TURN / 2, true);
-    assert_eq!((waiting.long_in(now), waiting.next_in(now)), (LONG_TURN / 2, None));
-    waiting.took(now + LONG_TURN / 4, LONG_TURN / 4, false);
-    assert_eq!(waiting.long_in(now + LONG_TURN / 2), Duration::ZERO);
 }

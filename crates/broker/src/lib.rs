@@ -37,6 +37,7 @@ pub mod notices;
 mod open_files;
 pub mod outbox;
 mod outward;
+mod portion;
 mod process;
 mod process_figures;
 pub mod prometheus;

@@ -5,17 +5,26 @@ use std::time::Duration;
 /// Commands taken into one turn, so that a flood holds back nobody's replies for long: whoever comes in the middle of a turn
 /// waits for the rest of it and for the next one, some milliseconds each.
 pub const TURN_COMMANDS_MAX: usize = 1_024;
+/// The same while somebody asks for little (see [`SPARSE_COMMANDS_MAX`]): a third of a millisecond.
+pub const SHORT_TURN_COMMANDS_MAX: usize = 100;
 /// A message of so few commands goes before longer ones of others.
 pub const SPARSE_COMMANDS_MAX: usize = 16;
 /// If it has so few bytes, too.
 pub const SPARSE_BYTES_MAX: usize = 64 * 1024;
-/// A turn that took longer, or a message of more than [`TURN_BYTES_MAX`], has held up those who ask for little: they have as much
-/// time before the next long message.
-pub const LONG_TURN: Duration = Duration::from_millis(5);
-/// If any of them has asked within this time; otherwise nobody was held up.
+/// For so long after one of them has asked, turns are short.
 pub const SPARSE_LATELY: Duration = Duration::from_millis(100);
+/// If one of them has asked within this time, there is as much time for them after a turn with something long in it.
+pub const ASKED_JUST_NOW: Duration = Duration::from_millis(20);
 /// Bytes of frames taken into one turn, for the same reason.
 pub const TURN_BYTES_MAX: usize = 1024 * 1024;
+/// The same while somebody asks for little.
+pub const SHORT_TURN_BYTES_MAX: usize = 128 * 1024;
+/// The end of a connection counts as so many commands: it may have to put back as many requests as it may have parked.
+pub const HANG_UP_COMMANDS: usize = 128;
+/// Jobs that a part of something long concerns, such as a command over a whole queue.
+pub const PART_JOBS_MAX: usize = 1_000;
+/// The same while somebody asks for little.
+pub const SHORT_PART_JOBS_MAX: usize = 100;
 /// Jobs that the commands over many of them have changed in a turn, after which it ends as well: a short command may mean a
 /// thousand jobs.
 pub const TURN_JOBS_MAX: usize = 2_000;
@@ -41,10 +50,6 @@ pub const UNFINISHED_STEP_BYTES: usize = 1024 * 1024;
 pub const UNFINISHED_PATIENCE: Duration = Duration::from_secs(2);
 /// Bytes that one connection reads of a long frame before others have their turn.
 pub const READ_ON_BYTES: usize = 512 * 1024;
-/// Jobs of a long batch that are taken at a time; others have their turns in between.
-pub const PART_JOBS_MAX: usize = 500;
-/// Bytes of payloads after which such a part ends.
-pub const PART_BYTES_MAX: usize = 1024 * 1024;
 /// Bytes of frames that go to the core as one message, after which it ends, for the same reason as their number.
 pub const MESSAGE_BYTES_MAX: usize = 256 * 1024;
 /// Frames that go to the core as one message, so that a turn can stop near its bound.

@@ -173,7 +173,8 @@ impl Arrived {
             [Frame { ask, .. }] if *bytes <= BRIEF_BYTES_MAX && !last => match ask {
                 Ask::Hello | Ask::Ping | Ask::Confirm => true,
                 Ask::Engine(command) => command.only_asks() || is_alone && !command.is_long(),
-                Ask::Subscribe(_) | Ask::Unsubscribe | Ask::Part(_) | Ask::Monitor(_) | Ask::Refuse(_) => false,
+                Ask::Part(_) => is_alone,
+                Ask::Subscribe(_) | Ask::Unsubscribe | Ask::Monitor(_) | Ask::Refuse(_) => false,
             },
             _ => false,
         }

@@ -5,13 +5,13 @@
 
 use crate::asked::Asked;
 use crate::batches::Attention;
-use crate::bulk::parts;
+use crate::bulk::Part;
 use crate::connection::Session;
 use crate::gate::Gate;
 use crate::inbox::{Ask, CoreGone, Frame, Frames, Inbox, Message};
 use crate::limits::{
     INBOX_BYTES_MAX, LONG_FRAME_BYTES, MESSAGE_BYTES_MAX, MESSAGE_FRAMES_MAX, PROBLEM_FRAME_BYTES_MAX, READ_BYTES,
-    READ_ON_BYTES, SHORT_BATCH_JOBS_MAX,
+    READ_ON_BYTES, SHORT_BATCH_JOBS_MAX, SPARSE_COMMANDS_MAX,
 };
 use crate::outbox::Fill;
 use crate::unfinished::Share;
@@ -210,16 +210,10 @@ impl Forward<'_> {
         };
         share.give_back();
         let bytes = weight_of(&decoded, payload_bytes);
-        let mut room = inbox.room_for_long(bytes).await;
+        let permit = Some(inbox.room_for_long(bytes).await);
         drop(turn);
-        let frames = in_parts(self.admit(decoded, &start));
-        let each = bytes.div_ceil(frames.len());
-        for frame in frames {
-            let permit = room.split(each.min(room.num_permits()));
-            let conn = self.session.client.conn;
-            self.send(Frames { conn, frames: vec![frame], bytes: each, read_at, last: false, permit })?;
-        }
-        Ok(())
+        let (conn, frames) = (self.session.client.conn, vec![self.admit(decoded, &start)]);
+        self.send(Frames { conn, frames, bytes, read_at, last: false, permit })
     }
 
     fn admit(&mut self, decoded: Decoded, payload: &[u8]) -> Frame {
@@ -228,7 +222,7 @@ impl Forward<'_> {
         if matches!(&admitted.frame.ask, Ask::Engine(command) if command.is_long()) {
             self.asked.wait_for(admitted.frame.request);
         }
-        admitted.frame
+        in_parts(admitted.frame)
     }
 
     fn send(&self, frames: Frames) -> Result<(), CoreGone> {
@@ -236,17 +230,17 @@ impl Forward<'_> {
     }
 }
 
-/// The frame itself, or the parts of the long batch that it holds.
-fn in_parts(frame: Frame) -> Vec<Frame> {
+/// A batch may be cut where the others may not.
+fn in_parts(frame: Frame) -> Frame {
     let Frame { request, cmd, ask } = frame;
-    let Ask::Engine(Command::PushBulk { adds }) = ask else { return vec![Frame { request, cmd, ask }] };
-    match parts(adds) {
-        Err(adds) => vec![Frame { request, cmd, ask: Ask::Engine(Command::PushBulk { adds }) }],
-        Ok(parts) => {
-            let part = |part| Frame { request, cmd: cmd.clone(), ask: Ask::Part(Box::new(part)) };
-            parts.into_iter().map(part).collect()
-        }
-    }
+    let ask = match ask {
+        Ask::Engine(Command::PushBulk { adds }) if adds.len() > SPARSE_COMMANDS_MAX => match Part::all(adds) {
+            Ok(part) => Ask::Part(Box::new(part)),
+            Err(adds) => Ask::Engine(Command::PushBulk { adds }),
+        },
+        other => other,
+    };
+    Frame { request, cmd, ask }
 }
 
 /// The bytes of a frame or, where that is more, of what was decoded from it.

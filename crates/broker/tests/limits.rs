@@ -6,7 +6,7 @@ mod kit;
 
 use kit::{Client, connect, problem, problems, start, start_with};
 use onceover_broker::config::RateLimit;
-use onceover_broker::limits::{PART_JOBS_MAX, PROBLEMS_MAX, PROBLEMS_OF_ONE_MAX};
+use onceover_broker::limits::{PROBLEMS_MAX, PROBLEMS_OF_ONE_MAX, TURN_COMMANDS_MAX};
 use onceover_store::SimDisk;
 use serde_json::{Value, json};
 use std::time::{Duration, Instant};
@@ -147,13 +147,13 @@ fn a_long_batch_is_answered_as_one_and_others_come_in_between() {
     let broker = start(&SimDisk::default(), &[]);
     let mut client = connect(&broker);
     let jobs: Vec<Value> =
-        (0..3 * PART_JOBS_MAX).map(|at| json!({"data": "x".repeat(50), "customId": at.to_string()})).collect();
+        (0..3 * TURN_COMMANDS_MAX).map(|at| json!({"data": "x".repeat(50), "customId": at.to_string()})).collect();
     client.send("PUSHB", json!({"queue": "q", "jobs": jobs}));
     client.send("Count", json!({"queue": "q"}));
     let answer = client.read().unwrap();
     let ids: Vec<_> = answer["ids"].as_array().unwrap().iter().map(|id| id.as_str().unwrap().to_owned()).collect();
-    assert!(ids.iter().cloned().eq((0..3 * PART_JOBS_MAX).map(|at| at.to_string())));
-    assert_eq!(client.read().unwrap()["count"], 3 * PART_JOBS_MAX, "what came behind it saw all of it");
+    assert!(ids.iter().cloned().eq((0..3 * TURN_COMMANDS_MAX).map(|at| at.to_string())));
+    assert_eq!(client.read().unwrap()["count"], 3 * TURN_COMMANDS_MAX, "what came behind it saw all of it");
 }
 
 #[test]
@@ -165,9 +165,9 @@ fn a_refusal_in_a_long_batch_is_its_answer_and_what_came_before_stays() {
     first.as_object_mut().unwrap().extend([("queue".to_owned(), json!("q")), ("data".to_owned(), json!({}))]);
     assert_eq!(client.call("PUSH", first)["ok"], true);
     assert_ne!(client.call("PULL", json!({"queue": "q"}))["job"], Value::Null);
-    let mut jobs = vec![json!({"data": "x".repeat(100)}); 3 * PART_JOBS_MAX];
-    jobs[PART_JOBS_MAX + 10].as_object_mut().unwrap().extend(key.as_object().unwrap().clone());
+    let mut jobs = vec![json!({"data": "x".repeat(100)}); 3 * TURN_COMMANDS_MAX];
+    jobs[TURN_COMMANDS_MAX + 10].as_object_mut().unwrap().extend(key.as_object().unwrap().clone());
     let answer = client.call("PUSHB", json!({"queue": "q", "jobs": jobs}));
     assert_eq!(answer["error"], "Duplicate unique_key (extended TTL)", "{answer}");
-    assert_eq!(client.call("Count", json!({"queue": "q"}))["count"], PART_JOBS_MAX + 10);
+    assert_eq!(client.call("Count", json!({"queue": "q"}))["count"], TURN_COMMANDS_MAX + 10);
 }

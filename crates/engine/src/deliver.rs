@@ -5,7 +5,7 @@ use crate::effects::Effects;
 use crate::engine::Engine;
 use crate::event::EventKind;
 use crate::job::{Delivery, JobLock, JobState};
-use crate::limits::{DELIVERY_BYTES_MAX, PART_OF_QUEUE_MAX};
+use crate::limits::DELIVERY_BYTES_MAX;
 use crate::names::{ConnId, JobKey, Origin};
 use crate::ranked::Ranked;
 use crate::rejection::Rejection;
@@ -158,7 +158,7 @@ impl Engine {
     /// and detached ones (stall detection decides); a job whose schedule makes another is dropped instead. Keys stay with
     /// their owners (dedup.md 4). Whether these were the last.
     pub(crate) fn release_some(&mut self, conn: ConnId, now: Timestamp, effects: &mut Effects) -> bool {
-        for _ in 0..PART_OF_QUEUE_MAX {
+        for _ in 0..self.long.most {
             let Some(key) = self.taken.get_mut(&conn).and_then(Ranked::pop_first) else { break };
             let delivery = self.known_mut(key).delivery.as_deref_mut().expect("an active job has exactly one delivery");
             let stays = match &delivery.lock {

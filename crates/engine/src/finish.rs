@@ -8,7 +8,7 @@ use crate::event::EventKind;
 use crate::job::{AutoRetries, Blob, FailedAttempt, Failure, FailureReason, Job, JobState};
 use crate::keys::OwnerEnd;
 use crate::limits::{
-    BACKOFF_MAX, FAILED_ATTEMPTS_MAX, LOOKED_AT_ONCE_MAX, STACK_LINE_BYTES_MAX, STACK_TRACE_LIMIT_DEFAULT,
+    BACKOFF_MAX, FAILED_ATTEMPTS_MAX, LOOKED_AT_PER_JOB, STACK_LINE_BYTES_MAX, STACK_TRACE_LIMIT_DEFAULT,
     TEXT_BYTES_MAX, TIMED_OUT_TOKENS_MAX,
 };
 use crate::lock::given;
@@ -110,11 +110,11 @@ impl Engine {
         acks.answer()
     }
 
-    /// Looks at tokens, then, once all were looked at, completes jobs, `most` of them. Whether that was the last step.
+    /// Looks at tokens and, once all were looked at, completes `most` jobs. Whether that was the last step.
     pub(crate) fn ack_some(&mut self, now: Timestamp, acks: &mut Acks, most: usize, effects: &mut Effects) -> bool {
         if acks.unchecked > 0 {
             let first = acks.left.len() - acks.unchecked;
-            let part = acks.unchecked.min(LOOKED_AT_ONCE_MAX);
+            let part = acks.unchecked.min(most.saturating_mul(LOOKED_AT_PER_JOB));
             acks.unchecked -= part;
             for ack in acks.left.range(first..first + part) {
                 if let Err(why @ (Rejection::TokenRequired(_) | Rejection::TokenInvalid(_))) =
@@ -124,7 +124,9 @@ impl Engine {
                     return true;
                 }
             }
-            return acks.left.is_empty();
+            if acks.unchecked > 0 {
+                return false;
+            }
         }
         let part = acks.left.len().min(most);
         effects.handled += part;

@@ -1,10 +1,10 @@
 //! The jobs themselves, found by generation or by id.
 
 use crate::hashing::Keyed;
+use crate::index::Index;
 use crate::job::Job;
 use crate::names::{JobId, JobKey};
 use crate::slab::Slab;
-use hashbrown::HashTable;
 use rustc_hash::FxBuildHasher;
 use std::hash::BuildHasher;
 
@@ -12,8 +12,8 @@ use std::hash::BuildHasher;
 #[derive(Debug)]
 pub(crate) struct Jobs {
     slab: Slab<Job>,
-    by_key: HashTable<u32>,
-    by_id: HashTable<u32>,
+    by_key: Index,
+    by_id: Index,
     keyed: Keyed,
 }
 
@@ -24,7 +24,7 @@ fn hash_of(key: JobKey) -> u64 {
 
 impl Jobs {
     pub(crate) fn new(keyed: &Keyed) -> Jobs {
-        let (by_key, by_id) = (HashTable::new(), HashTable::new());
+        let (by_key, by_id) = (Index::default(), Index::default());
         Jobs { slab: Slab::default(), by_key, by_id, keyed: keyed.clone() }
     }
 
@@ -36,42 +36,41 @@ impl Jobs {
     pub(crate) fn insert(&mut self, job: Job) {
         let (key_hash, id_hash) = (hash_of(job.key), self.keyed.hash_one(&job.id));
         let Jobs { slab, by_key, by_id, keyed } = self;
-        let has_it = |slot: &u32| at(slab, *slot).id == job.id;
+        let has_it = |slot| at(slab, slot).id == job.id;
         assert!(by_id.find(id_hash, has_it).is_none(), "an id names at most one job: {}", job.id);
         let slot = slab.insert(job);
-        by_key.insert_unique(key_hash, slot, |slot| hash_of(at(slab, *slot).key));
-        by_id.insert_unique(id_hash, slot, |slot| keyed.hash_one(&at(slab, *slot).id));
+        by_key.insert(key_hash, slot, |slot| hash_of(at(slab, slot).key));
+        by_id.insert(id_hash, slot, |slot| keyed.hash_one(&at(slab, slot).id));
     }
 
     /// Makes room in the indexes for so many more.
     pub(crate) fn reserve(&mut self, more: usize) {
         let Jobs { slab, by_key, by_id, keyed } = self;
-        by_key.reserve(more, |slot| hash_of(at(slab, *slot).key));
-        by_id.reserve(more, |slot| keyed.hash_one(&at(slab, *slot).id));
+        by_key.reserve(more, |slot| hash_of(at(slab, slot).key));
+        by_id.reserve(more, |slot| keyed.hash_one(&at(slab, slot).id));
     }
 
     pub(crate) fn remove(&mut self, key: JobKey) -> Option<Job> {
         let Jobs { slab, by_key, by_id, keyed } = self;
-        let found = by_key.find_entry(hash_of(key), |slot| at(slab, *slot).key == key).ok()?;
-        let slot = found.remove().0;
-        let entry = by_id.find_entry(keyed.hash_one(&at(slab, slot).id), |other| *other == slot);
-        entry.expect("every job is found by its id").remove();
+        let slot = by_key.remove(hash_of(key), |slot| at(slab, slot).key == key)?;
+        let by_its_id = by_id.remove(keyed.hash_one(&at(slab, slot).id), |other| other == slot);
+        by_its_id.expect("every job is found by its id");
         slab.remove(slot)
     }
 
     pub(crate) fn get(&self, key: JobKey) -> Option<&Job> {
-        let slot = self.by_key.find(hash_of(key), |slot| at(&self.slab, *slot).key == key)?;
-        self.slab.get(*slot)
+        let slot = self.by_key.find(hash_of(key), |slot| at(&self.slab, slot).key == key)?;
+        self.slab.get(slot)
     }
 
     pub(crate) fn get_mut(&mut self, key: JobKey) -> Option<&mut Job> {
-        let slot = self.by_key.find(hash_of(key), |slot| at(&self.slab, *slot).key == key)?;
-        self.slab.get_mut(*slot)
+        let slot = self.by_key.find(hash_of(key), |slot| at(&self.slab, slot).key == key)?;
+        self.slab.get_mut(slot)
     }
 
     pub(crate) fn by_id(&self, id: &JobId) -> Option<&Job> {
-        let slot = self.by_id.find(self.keyed.hash_one(id), |slot| at(&self.slab, *slot).id == *id)?;
-        self.slab.get(*slot)
+        let slot = self.by_id.find(self.keyed.hash_one(id), |slot| at(&self.slab, slot).id == *id)?;
+        self.slab.get(slot)
     }
 
     pub(crate) fn key_of(&self, id: &JobId) -> Option<JobKey> {

@@ -5,13 +5,14 @@
 use crate::dedup::{DedupWindow, FreedBy, FreedKey, KeyEntry, KeyTally, Tally, Window};
 use crate::engine::Engine;
 use crate::hashing::Keyed;
+use crate::index::Index;
 use crate::job::Job;
 use crate::limits::{FREED_KEYS_MAX, RELEASED_KEYS_MAX};
 use crate::names::{EntryId, JobKey, KeyText, QueueId};
 use crate::ranked::Ranked;
 use crate::slab::Slab;
 use crate::time::{Millis, Timestamp};
-use hashbrown::{Equivalent, HashMap, HashTable};
+use hashbrown::{Equivalent, HashMap};
 use rustc_hash::FxBuildHasher;
 use std::collections::VecDeque;
 use std::hash::{BuildHasher, Hash, Hasher};
@@ -52,8 +53,8 @@ impl Equivalent<Scoped> for ScopedRef<'_> {
 #[derive(Debug)]
 pub(crate) struct Keys {
     slab: Slab<KeyEntry>,
-    by_entry: HashTable<u32>,
-    by_text: HashTable<u32>,
+    by_entry: Index,
+    by_text: Index,
     keyed: Keyed,
     /// In order of registration.
     order: Ranked<EntryId>,
@@ -124,8 +125,8 @@ impl Keys {
     pub(crate) fn new(keyed: &Keyed) -> Keys {
         Keys {
             slab: Slab::default(),
-            by_entry: HashTable::default(),
-            by_text: HashTable::default(),
+            by_entry: Index::default(),
+            by_text: Index::default(),
             keyed: keyed.clone(),
             order: Ranked::default(),
             ends: Ranked::default(),
@@ -152,7 +153,7 @@ impl Keys {
     }
 
     fn slot(&self, entry: EntryId) -> Option<u32> {
-        self.by_entry.find(hash_of(entry), |slot| at(&self.slab, *slot).entry == entry).copied()
+        self.by_entry.find(hash_of(entry), |slot| at(&self.slab, slot).entry == entry)
     }
 
     /// Changes a key's counters; answers whether it is held.
@@ -165,12 +166,12 @@ impl Keys {
     }
 
     pub(crate) fn find(&self, queue: QueueId, key: &str) -> Option<&KeyEntry> {
-        let is_it = |slot: &u32| {
-            let entry = at(&self.slab, *slot);
+        let is_it = |slot| {
+            let entry = at(&self.slab, slot);
             entry.queue == queue && *entry.key == *key
         };
         let slot = self.by_text.find(self.keyed.hash_one(ScopedRef { queue, key }), is_it)?;
-        self.slab.get(*slot)
+        self.slab.get(slot)
     }
 
     /// How this key became free, newest first.
@@ -197,29 +198,28 @@ impl Keys {
         self.order.insert(entry.entry);
         self.ends.insert(end_of(&entry));
         let Keys { slab, by_entry, by_text, keyed, .. } = self;
-        let is_it = |slot: &u32| {
-            let other = at(slab, *slot);
+        let is_it = |slot| {
+            let other = at(slab, slot);
             other.queue == entry.queue && other.key == entry.key
         };
         assert!(by_text.find(text_hash, is_it).is_none(), "a key is in its queue once: {}", entry.key);
         let slot = slab.insert(entry);
-        by_entry.insert_unique(entry_hash, slot, |slot| hash_of(at(slab, *slot).entry));
-        by_text.insert_unique(text_hash, slot, |slot| hash_of_text(keyed, at(slab, *slot)));
+        by_entry.insert(entry_hash, slot, |slot| hash_of(at(slab, slot).entry));
+        by_text.insert(text_hash, slot, |slot| hash_of_text(keyed, at(slab, slot)));
     }
 
     /// Makes room in the indexes for so many more.
     pub(crate) fn reserve(&mut self, more: usize) {
         let Keys { slab, by_entry, by_text, keyed, .. } = self;
-        by_entry.reserve(more, |slot| hash_of(at(slab, *slot).entry));
-        by_text.reserve(more, |slot| hash_of_text(keyed, at(slab, *slot)));
+        by_entry.reserve(more, |slot| hash_of(at(slab, slot).entry));
+        by_text.reserve(more, |slot| hash_of_text(keyed, at(slab, slot)));
     }
 
     fn remove(&mut self, entry: EntryId) -> Option<KeyEntry> {
         let Keys { slab, by_entry, by_text, keyed, .. } = self;
-        let found = by_entry.find_entry(hash_of(entry), |slot| at(slab, *slot).entry == entry).ok()?;
-        let slot = found.remove().0;
-        let found = by_text.find_entry(hash_of_text(keyed, at(slab, slot)), |other| *other == slot);
-        found.expect("every key is found by its text").remove();
+        let slot = by_entry.remove(hash_of(entry), |slot| at(slab, slot).entry == entry)?;
+        let by_its_text = by_text.remove(hash_of_text(keyed, at(slab, slot)), |other| other == slot);
+        by_its_text.expect("every key is found by its text");
         let entry = slab.remove(slot)?;
         self.order.remove(&entry.entry);
         self.ends.remove(&end_of(&entry));

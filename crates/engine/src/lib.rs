@@ -30,6 +30,7 @@ pub mod group;
 mod groups;
 mod hashing;
 mod ids;
+mod index;
 mod invariants;
 pub mod job;
 mod jobs;

@@ -47,15 +47,15 @@ pub const PAGE_SCAN_MAX: usize = 10_000;
 pub const RESERVE_STEP: u64 = 10_000;
 /// Locks that ran out and stalls are looked for this often; clients know it so (protocol-core.md 5.6, 5.7).
 pub const SWEEP_EVERY: Millis = Millis(5_000);
-/// Jobs of a queue that one command over all of it changes before others have their turns: one or two milliseconds, the rows
-/// included.
-pub const PART_OF_QUEUE_MAX: usize = 200;
-/// Bytes of payloads in memory after which such a part ends: to free their pages in the file takes a millisecond or two.
-pub const PART_OF_QUEUE_BYTES_MAX: usize = 4 * 1024 * 1024;
-/// Jobs of an ACKB that are completed in one step; more of them are completed in parts of [`PART_OF_QUEUE_MAX`].
-pub const ACKS_AT_ONCE_MAX: usize = 1_000;
-/// Active jobs that are looked at in one step, for a lease that ran out or for the token of an ACKB.
-pub const LOOKED_AT_ONCE_MAX: usize = 5_000;
+/// Jobs that a part of something long concerns, unless the broker says otherwise: it gives less when others wait.
+pub const PART_JOBS_DEFAULT: usize = 200;
+/// Bytes of payloads in memory that count as one job more in such a part: to free their pages in the file takes as long.
+pub const PART_BYTES_PER_JOB: usize = 20 * 1024;
+/// Jobs of an ACKB that are completed in one step whatever the length of a part; more of them may be completed in parts.
+pub const ACKS_AT_ONCE_MAX: usize = 100;
+/// Active jobs that are only looked at, for a lease that ran out or for the token of an ACKB: as many take as long as one that
+/// is changed.
+pub const LOOKED_AT_PER_JOB: usize = 10;
 /// Jobs that one Clean removes: their ids are its answer.
 pub const CLEANED_MAX: usize = 100_000;
 /// Longest wait before a retry, jitter included (protocol-core.md 5.5).

@@ -12,7 +12,7 @@ use crate::effects::{Effects, Output};
 use crate::engine::Engine;
 use crate::finish::Acks;
 use crate::job::{Job, JobState};
-use crate::limits::{CLEANED_MAX, LOOKED_AT_ONCE_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
+use crate::limits::{CLEANED_MAX, LOOKED_AT_PER_JOB, PART_BYTES_PER_JOB, PART_JOBS_DEFAULT};
 use crate::names::{ConnId, EntryId, JobId, JobKey, Origin};
 use crate::notice::tell_of;
 use crate::queue::Queue;
@@ -23,13 +23,21 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// What is still to be done, each in its turn.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct LongRuns {
     line: VecDeque<LongRun>,
     /// When the last part was done.
     at: Timestamp,
+    /// Jobs that a part concerns, at most.
+    pub(crate) most: usize,
     /// Others have their time first.
     held: bool,
+}
+
+impl Default for LongRuns {
+    fn default() -> LongRuns {
+        LongRuns { line: VecDeque::new(), at: Timestamp::default(), most: PART_JOBS_DEFAULT, held: false }
+    }
 }
 
 impl LongRuns {
@@ -163,9 +171,10 @@ impl Engine {
         !self.long.line.is_empty()
     }
 
-    /// From now on `tick` does no part of it, or does.
-    pub fn hold_long(&mut self, held: bool) {
-        self.long.held = held;
+    /// From now on a part of it concerns `most` jobs at most, 1 or more; with none, `tick` does no part.
+    pub fn pace_long(&mut self, most: Option<usize>) {
+        self.long.held = most.is_none();
+        self.long.most = most.unwrap_or(self.long.most).max(1);
     }
 
     /// Does one part of what is still to be done. Whether there was anything.
@@ -217,6 +226,7 @@ impl Engine {
 
     /// Whether that was the last part.
     fn part(&mut self, now: Timestamp, work: &mut Work, effects: &mut Effects) -> bool {
+        let most = self.long.most;
         match work {
             Work::Empty { queue, all, count, seen } => {
                 let Some(found) = self.queues.find(queue) else {
@@ -237,7 +247,7 @@ impl Engine {
                 is_last
             }
             Work::Clean { queue, state, until, left, after, ids } => {
-                let wanted = PART_OF_QUEUE_MAX.min(*left);
+                let wanted = most.min(*left);
                 let (found, is_all) = self.to_clean(queue, *state, *until, wanted, after);
                 effects.handled += found.len();
                 *left -= found.len();
@@ -249,7 +259,7 @@ impl Engine {
                 is_last
             }
             Work::Each { jobs, what, count } => {
-                let (part, is_all) = self.first_of(jobs.iter().copied(), PART_OF_QUEUE_MAX, 0);
+                let (part, is_all) = self.first_of(jobs.iter().copied(), most, 0);
                 effects.handled += part.len();
                 jobs.drain(..part.len());
                 for key in part {
@@ -257,12 +267,12 @@ impl Engine {
                 }
                 is_all
             }
-            Work::Acks(acks) => self.ack_some(now, acks, PART_OF_QUEUE_MAX, effects),
+            Work::Acks(acks) => self.ack_some(now, acks, most, effects),
             Work::Release(conn) => self.release_some(*conn, now, effects),
             Work::Sweep(active) => {
                 let mut lost = 0;
-                for _ in 0..LOOKED_AT_ONCE_MAX {
-                    if lost == PART_OF_QUEUE_MAX {
+                for _ in 0..most.saturating_mul(LOOKED_AT_PER_JOB) {
+                    if lost == most {
                         break;
                     }
                     let Some(key) = active.pop_front() else { return true };
@@ -278,7 +288,7 @@ impl Engine {
     fn first_of(&self, keys: impl Iterator<Item = JobKey>, most: usize, least: usize) -> (Vec<JobKey>, bool) {
         let (mut part, mut bytes) = (Vec::new(), 0);
         for key in keys {
-            let is_full = part.len() >= most || bytes >= PART_OF_QUEUE_BYTES_MAX;
+            let is_full = part.len() >= most || part.len() + bytes / PART_BYTES_PER_JOB >= self.long.most;
             if is_full && part.len() >= least {
                 return (part, false);
             }
@@ -308,7 +318,7 @@ impl Engine {
     fn drain_some(&mut self, now: Timestamp, name: &str, least: usize) -> (usize, bool) {
         let Some(queue) = self.queues.find(name) else { return (0, true) };
         let pending = queue.ready.iter().chain(queue.delayed.iter().map(|(_, key)| *key));
-        let (pending, is_all) = self.first_of(pending, PART_OF_QUEUE_MAX, least);
+        let (pending, is_all) = self.first_of(pending, self.long.most, least);
         for key in &pending {
             self.remove_job(*key, Some(FreedBy::Drained), now);
         }
@@ -320,14 +330,14 @@ impl Engine {
     fn obliterate_some(&mut self, now: Timestamp, name: &Arc<str>, least: usize) -> (usize, bool) {
         let Some(queue) = self.queues.find(name) else { return (0, true) };
         let id = queue.id;
-        let (jobs, mut is_all) = self.first_of(queue.all_jobs(), PART_OF_QUEUE_MAX, least);
+        let (jobs, mut is_all) = self.first_of(queue.all_jobs(), self.long.most, least);
         for key in &jobs {
             self.remove_job(*key, Some(FreedBy::Obliterated), now);
         }
         let mut removed = jobs.len();
         if is_all {
             // Windows of jobs that were gone already.
-            let most = PART_OF_QUEUE_MAX.max(least).saturating_sub(removed);
+            let most = self.long.most.max(least).saturating_sub(removed);
             let rest: Vec<EntryId> = self.queues.get(id).keys.iter().copied().take(most).collect();
             for entry in &rest {
                 self.free_key(*entry, FreedBy::Obliterated, now);
@@ -393,7 +403,7 @@ impl Engine {
             if entry.0 > until {
                 break;
             }
-            if found.len() == most || looked_at == PART_OF_QUEUE_MAX {
+            if found.len() == most || looked_at == self.long.most {
                 *after = Some(*entry);
                 return found;
             }

@@ -3,7 +3,7 @@
 use crate::command::*;
 use crate::effects::{Effects, Output};
 use crate::engine::{Engine, EngineConfig};
-use crate::limits::{ACKS_AT_ONCE_MAX, LOOKED_AT_ONCE_MAX, PART_OF_QUEUE_BYTES_MAX, PART_OF_QUEUE_MAX};
+use crate::limits::{ACKS_AT_ONCE_MAX, LOOKED_AT_PER_JOB, PART_BYTES_PER_JOB, PART_JOBS_DEFAULT};
 use crate::names::{ConnId, JobId, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Delivered, Reply};
@@ -12,7 +12,9 @@ use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
 
 const NOW: Timestamp = Timestamp(1_000_000);
-const MANY: usize = 5 * PART_OF_QUEUE_MAX / 2;
+const MANY: usize = 5 * PART_JOBS_DEFAULT / 2;
+/// Of a payload that is as much as a part takes.
+const PART_BYTES: usize = PART_JOBS_DEFAULT * PART_BYTES_PER_JOB;
 
 struct Stage {
     engine: Engine,
@@ -112,7 +114,7 @@ fn queue() -> Arc<str> {
 fn a_large_queue_is_drained_in_parts_and_hands_nothing_out_meanwhile() {
     let mut stage = Stage::with_jobs(MANY);
     assert!(stage.ask(Command::Drain { queue: queue() }).is_none(), "there is more than one part");
-    assert_eq!(stage.counts().waiting as usize, MANY - PART_OF_QUEUE_MAX);
+    assert_eq!(stage.counts().waiting as usize, MANY - PART_JOBS_DEFAULT);
     assert_eq!(stage.pull(10), [], "what is being removed is not handed out");
     stage.push("late", Millis(0));
     stage.push("late and delayed", Millis(5_000));
@@ -142,7 +144,7 @@ fn obliterate_leaves_nothing_whatever_is_added_meanwhile() {
     assert_eq!(said(&stage.ask(Command::Pause { queue: queue() })), said(&Some(Reply::Ok)));
     assert!(stage.ask(Command::Obliterate { queue: queue() }).is_none());
     // More than a part takes: it still comes to its end.
-    (0..3 * PART_OF_QUEUE_MAX).for_each(|at| stage.push(&format!("late {at}"), Millis(0)));
+    (0..3 * PART_JOBS_DEFAULT).for_each(|at| stage.push(&format!("late {at}"), Millis(0)));
     assert_eq!(said(&stage.go_on().0), said(&Reply::Ok));
     assert_eq!(stage.counts(), crate::reply::JobCounts::default());
     assert_eq!(stage.engine.jobs_len(), 0, "{} active ones went, too", active.len());
@@ -211,7 +213,7 @@ fn the_jobs_of_an_ended_connection_go_back_in_parts() {
     let mut effects = Effects::default();
     stage.engine.disconnect(stage.now, ConnId(1), &mut effects);
     stage.engine.check(stage.now);
-    assert_eq!(stage.counts().waiting as usize, PART_OF_QUEUE_MAX);
+    assert_eq!(stage.counts().waiting as usize, PART_JOBS_DEFAULT);
     stage.tick();
     stage.engine.finish_releases(stage.now, &mut effects);
     stage.engine.check(stage.now);
@@ -222,7 +224,7 @@ fn the_jobs_of_an_ended_connection_go_back_in_parts() {
 #[test]
 fn a_part_ends_with_the_bytes_of_its_payloads_too() {
     let large = |at: usize| {
-        let data = Payload::from(vec![at as u8; PART_OF_QUEUE_BYTES_MAX / 2]);
+        let data = Payload::from(vec![at as u8; PART_BYTES / 2]);
         Add { data: Some(data), ..Add::new(new_job("q")) }
     };
     let commands = || {
@@ -248,7 +250,7 @@ fn large_jobs_that_are_added_meanwhile_do_not_keep_it_from_its_end() {
     assert!(stage.ask(Command::Obliterate { queue: "q".into() }).is_none());
     for at in 0..20 {
         for _ in 0..4 {
-            let data = Some(Payload::from(vec![at; PART_OF_QUEUE_BYTES_MAX]));
+            let data = Some(Payload::from(vec![at; PART_BYTES]));
             stage.ask(Command::Push { add: Add { data, ..Add::new(new_job("q")) }, replay_of: None });
         }
         if !stage.tick().is_empty() {
@@ -272,15 +274,16 @@ fn taken(stage: &mut Stage, number: usize) -> Vec<Ack> {
 
 #[test]
 fn many_jobs_are_acknowledged_in_parts_and_answered_at_the_end() {
-    let number = 5 * ACKS_AT_ONCE_MAX / 2;
+    let number = MANY;
+    assert!(number > ACKS_AT_ONCE_MAX);
     let mut stage = Stage::with_jobs(number);
     let acks = taken(&mut stage, number);
-    let first = acks[0].clone();
+    let last = acks[number - 1].clone();
     assert!(stage.ask(Command::AckBulk { acks }).is_none());
-    assert!(stage.ask(Command::Ack(first)).is_some(), "others go on meanwhile");
+    assert!(stage.ask(Command::Ack(last)).is_some(), "others go on meanwhile");
     let (reply, parts) = stage.go_on();
     assert_eq!(stage.counts().active, 0);
-    assert_eq!(parts, number.div_ceil(PART_OF_QUEUE_MAX), "tokens were looked at first, at once");
+    assert_eq!(parts, number.div_ceil(PART_JOBS_DEFAULT) - 1, "the first was done at once");
     assert!(
         matches!(reply, Reply::Rejected(Rejection::NotInProcessing(_))),
         "one of them was completed before: {reply:?}"
@@ -289,7 +292,7 @@ fn many_jobs_are_acknowledged_in_parts_and_answered_at_the_end() {
 
 #[test]
 fn a_wrong_token_among_many_completes_nothing() {
-    let number = LOOKED_AT_ONCE_MAX + 1;
+    let number = PART_JOBS_DEFAULT * LOOKED_AT_PER_JOB + 1;
     let mut stage = Stage::with_jobs(number);
     let mut acks = taken(&mut stage, number);
     acks[number - 1].token = Some("another".into());
@@ -305,7 +308,7 @@ fn many_leases_that_ran_out_are_looked_at_in_parts() {
     let _acks = taken(&mut stage, MANY);
     stage.now = NOW.plus(Millis(36_000));
     stage.tick();
-    assert_eq!(stage.counts().active as usize, MANY - 2 * PART_OF_QUEUE_MAX, "the first two parts");
+    assert_eq!(stage.counts().active as usize, MANY - 2 * PART_JOBS_DEFAULT, "the first two parts");
     while stage.engine.next_deadline() <= Some(stage.now) {
         stage.tick();
     }
@@ -316,12 +319,14 @@ fn many_leases_that_ran_out_are_looked_at_in_parts() {
 fn what_is_held_goes_on_later() {
     let mut stage = Stage::with_jobs(MANY);
     assert!(stage.ask(Command::Drain { queue: queue() }).is_none());
-    stage.engine.hold_long(true);
+    stage.engine.pace_long(None);
     let waiting = stage.counts().waiting;
     assert!(stage.tick().is_empty() && stage.engine.has_long());
     assert!(stage.engine.next_deadline() > Some(stage.now), "it does not ask for a turn meanwhile");
     assert_eq!(stage.counts().waiting, waiting);
-    stage.engine.hold_long(false);
+    stage.engine.pace_long(Some(7));
+    stage.tick();
+    assert_eq!(stage.counts().waiting, waiting - 7);
     stage.go_on();
     assert!(!stage.engine.has_long());
 }
