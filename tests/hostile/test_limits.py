@@ -14,7 +14,7 @@ UNITS = {"": 1, "KiB": 1 << 10, "MiB": 1 << 20, "s": 1}
 
 def constants():
     texts = {}
-    for crate in ("engine", "wire", "broker"):
+    for crate in ("engine", "wire", "store", "broker"):
         for path in glob.glob(os.path.join(ROOT, "crates", crate, "src", "**", "*.rs"), recursive=True):
             with open(path, encoding="utf-8") as file:
                 texts.update(CONST.findall(file.read()))

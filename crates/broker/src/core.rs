@@ -20,6 +20,7 @@ use crate::notices::Notices;
 use crate::outbox::{Cut, Out, Outbox};
 use crate::outward::Outward;
 use crate::restored::restored;
+use crate::staging::{stage, stage_command};
 use crate::subscribers::Subscribers;
 use crate::turn::Turn;
 pub use crate::turn::TurnEnd;
@@ -111,7 +112,7 @@ impl<S: Storage> Core<S> {
         inbox.extend(left.into_iter().filter(|_| !turn.end.stop));
         turn.end.changed |= self.engine.has_changes() || !turn.adds.is_empty();
         let has_changes = self.engine.has_changes();
-        match self.commit(turn.effects.durable) {
+        match turn.failed.take().map_or_else(|| self.commit(turn.effects.durable), Err) {
             Ok(()) => {
                 turn.end.changed |= self.notices.look_after(now, &mut self.storage, has_changes);
                 self.finish(now, &mut turn, outbox);
@@ -192,6 +193,11 @@ impl<S: Storage> Core<S> {
     /// What is left of the message when the turn ends in the middle of it.
     fn apply(&mut self, now: Timestamp, message: Message, turn: &mut Turn, outbox: &mut Outbox) -> Option<Message> {
         let is_http = matches!(message, Message::Http { .. });
+        if let Message::Act { command, .. } | Message::Http { command, .. } = &message
+            && turn.stages(stage_command(&mut self.storage, command))
+        {
+            return Some(message);
+        }
         match message {
             Message::Connected { client, line } => {
                 outbox.connect(client.conn, line);
@@ -261,10 +267,14 @@ impl<S: Storage> Core<S> {
         // Frames that were on their way when a failed commit closed their connection: nobody reads the answers.
         let client = Arc::clone(&self.conns.get(conn)?.client);
         let mut tally = FrameTally::default();
-        let mut frames = frames.into_iter();
+        let (mut frames, mut staging) = (frames.into_iter(), None);
         while !turn.is_over(outbox)
             && let Some(Frame { request, cmd, ask }) = frames.next()
         {
+            if turn.stages(stage(&mut self.storage, &ask)) {
+                staging = Some(Frame { request, cmd, ask });
+                break;
+            }
             turn.asked.push((conn, request));
             tally.frames += u64::from(!matches!(&ask, Ask::Part(part) if !part.last));
             tally.last_cmd = cmd;
@@ -273,15 +283,9 @@ impl<S: Storage> Core<S> {
                 Ask::Ping => outbox.push(conn, Out::Pong { request, now }),
                 Ask::Confirm => outbox.push(conn, Out::Reply { request, reply: Reply::Ok }),
                 Ask::Subscribe(queue) => {
-                    self.subscribers.subscribe(conn, Arc::clone(&queue));
-                    self.conns.subscribe(conn, Some(queue));
-                    outbox.push(conn, Out::Reply { request, reply: Reply::Ok });
+                    outbox.push(conn, Out::Reply { request, reply: self.subscribe(conn, Some(queue)) });
                 }
-                Ask::Unsubscribe => {
-                    self.subscribers.unsubscribe(conn);
-                    self.conns.subscribe(conn, None);
-                    outbox.push(conn, Out::Reply { request, reply: Reply::Ok });
-                }
+                Ask::Unsubscribe => outbox.push(conn, Out::Reply { request, reply: self.subscribe(conn, None) }),
                 Ask::Part(part) => {
                     tally.adds += u64::from(part.last);
                     self.bulks.take(now, (conn, request), *part, &mut self.engine, &mut turn.effects);
@@ -316,7 +320,7 @@ impl<S: Storage> Core<S> {
                 }
             }
         }
-        let frames: Vec<Frame> = frames.collect();
+        let frames: Vec<Frame> = staging.into_iter().chain(frames).collect();
         if last && frames.is_empty() {
             outbox.push(conn, Out::Close);
         }
@@ -324,6 +328,15 @@ impl<S: Storage> Core<S> {
         self.conns.frames(conn, now, tally);
         turn.end.counted = true;
         (!frames.is_empty()).then_some(Frames { conn, frames, bytes, read_at, last, permit })
+    }
+
+    fn subscribe(&mut self, conn: ConnId, queue: Option<Arc<str>>) -> Reply {
+        match &queue {
+            Some(queue) => self.subscribers.subscribe(conn, Arc::clone(queue)),
+            None => self.subscribers.unsubscribe(conn),
+        }
+        self.conns.subscribe(conn, queue);
+        Reply::Ok
     }
 
     /// Sorts what a step of the engine brought about. Done after every step, so that a subscription covers exactly the

@@ -9,7 +9,7 @@ use onceover_engine::dedup::DecisionCode;
 use onceover_engine::limits::ANSWER_BYTES_MAX;
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
-use onceover_store::{CommitFailure, SimDisk, SimStore};
+use onceover_store::{CommitFailure, PIECE_BYTES, SimDisk, SimStore};
 
 const CONN: ConnId = ConnId(1);
 
@@ -48,10 +48,13 @@ impl Bench {
         Message::Frames(Frames { conn: CONN, frames, bytes: 0, read_at: Instant::now(), last: false, permit: None })
     }
 
-    /// One turn with these commands; what the client gets.
+    /// One turn with these commands, or as many as their payloads need; what the client gets.
     fn ask(&mut self, commands: Vec<Command>) -> Vec<String> {
-        let message = self.frames(commands.into_iter().map(Ask::Engine).collect());
-        self.turn(vec![message]).unwrap();
+        let mut messages = vec![self.frames(commands.into_iter().map(Ask::Engine).collect())];
+        self.now += 1;
+        while !messages.is_empty() {
+            self.core.turn(Timestamp(self.now), &mut messages, &mut self.outbox).unwrap();
+        }
         self.received()
     }
 
@@ -331,4 +334,37 @@ fn lists_that_are_too_long_for_one_answer_are_refused_wherever_their_payloads_li
     }
     assert!(bench.ask(vec![list(8)])[0].contains("refused The answer is too large"), "they lie in the file now");
     assert!(bench.ask(vec![list(7)])[0].ends_with("7 jobs"));
+}
+
+/// A payload of three pieces.
+fn push_long(id: &str) -> Command {
+    let Command::Push { add, .. } = push(id) else { unreachable!("it is one") };
+    Command::Push { add: Add { data: Some(vec![0; 2 * PIECE_BYTES + 1].into()), ..add }, replay_of: None }
+}
+
+#[test]
+fn a_long_payload_takes_several_turns_and_keeps_its_place_among_its_clients_commands() {
+    let mut bench = Bench::new(EngineConfig::default());
+    let asks = [push("a"), push_long("b"), Command::Count { queue: "q".into() }];
+    let mut messages = vec![bench.frames(asks.into_iter().map(Ask::Engine).collect())];
+    let (answer, mut answered) = oneshot::channel();
+    messages.push(Message::Act { command: Box::new(push_long("c")), answer });
+    let mut received = Vec::new();
+    for _ in 0..6 {
+        bench.core.turn(Timestamp(bench.now), &mut messages, &mut bench.outbox).unwrap();
+        received.push(bench.received().join(", "));
+    }
+    assert_eq!(received, ["1 added a", "", "2 added b, 3 count 2", "", "", ""]);
+    assert!(messages.is_empty());
+    assert!(matches!(answered.try_recv(), Ok(Ok(Reply::Added(_)))), "after the last piece of its own");
+}
+
+#[test]
+fn a_piece_that_cannot_be_written_is_a_failed_commit() {
+    let mut bench = Bench::new(EngineConfig::default());
+    bench.disk.fail_next_commit(CommitFailure::Refused);
+    let received = bench.ask(vec![push("a"), push_long("b")]);
+    assert!(received[0].starts_with("1 refused Storage error"), "{received:?}");
+    assert!(received[1].starts_with("2 refused Storage error"), "{received:?}");
+    assert_eq!(bench.core.engine().jobs_len(), 0);
 }

@@ -51,6 +51,7 @@ mod run_client;
 pub mod secret;
 mod server;
 mod settings;
+mod staging;
 mod subscribers;
 pub mod tls;
 pub mod told_json;

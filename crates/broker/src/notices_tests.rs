@@ -32,6 +32,10 @@ impl Storage for Moody {
         self.answer()
     }
 
+    fn stage(&mut self, _: &Payload) -> Result<bool, StoreError> {
+        self.answer().map(|()| true)
+    }
+
     fn look(&mut self) -> Result<(), StoreError> {
         self.answer()
     }

@@ -11,7 +11,7 @@ use crate::gate::Gate;
 use crate::inbox::{Ask, CoreGone, Frame, Frames, Inbox, Message};
 use crate::limits::{
     INBOX_BYTES_MAX, LONG_FRAME_BYTES, MESSAGE_BYTES_MAX, MESSAGE_FRAMES_MAX, PROBLEM_FRAME_BYTES_MAX, READ_BYTES,
-    READ_ON_BYTES, SHORT_BATCH_JOBS_MAX, SPARSE_COMMANDS_MAX,
+    READ_ON_BYTES, SHORT_BATCH_JOBS_MAX,
 };
 use crate::outbox::Fill;
 use crate::unfinished::Share;
@@ -234,7 +234,7 @@ impl Forward<'_> {
 fn in_parts(frame: Frame) -> Frame {
     let Frame { request, cmd, ask } = frame;
     let ask = match ask {
-        Ask::Engine(Command::PushBulk { adds }) if adds.len() > SPARSE_COMMANDS_MAX => match Part::all(adds) {
+        Ask::Engine(Command::PushBulk { adds }) if adds.len() > 1 => match Part::all(adds) {
             Ok(part) => Ask::Part(Box::new(part)),
             Err(adds) => Ask::Engine(Command::PushBulk { adds }),
         },

@@ -12,6 +12,7 @@ mod identify;
 mod load;
 mod lock_file;
 mod merge;
+mod pieces;
 mod place;
 mod rescue;
 mod schema;
@@ -47,6 +48,9 @@ pub type RowSink<'a> = dyn FnMut(Change<'_>) -> Result<(), StoreError> + 'a;
 
 /// Gives all changed rows of a turn to the sink it is called with, and ends early when the sink fails.
 pub type RowSource<'a> = dyn FnMut(&mut RowSink<'_>) -> Result<(), StoreError> + 'a;
+
+/// Payloads longer than this are written in pieces of so many bytes, before the commit of the rows that have them.
+pub const PIECE_BYTES: usize = 128 * 1024;
 
 /// What became of a load in parts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -101,6 +105,14 @@ pub trait Storage: Send {
         }
         self.commit_rows(durable, &mut |sink| engine.for_each_change(sink))
     }
+
+    /// Writes the next piece of a payload, in a transaction of its own, so that a commit that has it later need not. Whether all of
+    /// it is written now; at once for one that has no more than [`PIECE_BYTES`]. A payload that nobody else holds any more is
+    /// forgotten, and its pieces deleted.
+    ///
+    /// # Errors
+    /// As `commit_rows`; what is staged is forgotten by the next load.
+    fn stage(&mut self, payload: &Payload) -> Result<bool, StoreError>;
 
     /// Looks, once a second at most, whether the file still lies under its name. Every commit does the same.
     ///
@@ -184,6 +196,10 @@ impl Storage for Box<dyn Storage> {
 
     fn commit(&mut self, engine: &Engine, durable: bool) -> Result<(), StoreError> {
         (**self).commit(engine, durable)
+    }
+
+    fn stage(&mut self, payload: &Payload) -> Result<bool, StoreError> {
+        (**self).stage(payload)
     }
 
     fn look(&mut self) -> Result<(), StoreError> {

@@ -7,6 +7,7 @@ mod cells;
 mod taken;
 
 use crate::error::StoreError;
+use crate::pieces::{Pieces, payload_of};
 use crate::set_aside::Fault;
 use crate::writer::{CONTINUED, DROPPED, IGNORED, MET, RESERVED, VALUE, told_by_columns};
 use cells::Cells;
@@ -23,6 +24,7 @@ use onceover_engine::schedule::{LastRun, Rule, Schedule, ScheduleId};
 use onceover_engine::time::{Millis, Timestamp};
 use onceover_engine::webhook::{Secret, Webhook, WebhookEvent};
 use rusqlite::Connection;
+use rusqlite::types::ValueRef;
 use std::collections::{HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
@@ -34,10 +36,11 @@ const JOBS: &str = "
 SELECT generation, id, created_at_ms, payload_fingerprint, spec, has_custom_id, dedup_key,
     state, started_at_ms, completed_at_ms, last_heartbeat_at_ms, progress, extra, failed_attempts, stalls, priority, lifo,
     run_at_ms,
+    results.generation IS NOT NULL AS has_result,
+    took_key = 1 AND NOT EXISTS (SELECT 1 FROM dedup_keys WHERE entry = jobs.generation + 1) AS took_key,
     payload IS NOT NULL AS has_payload,
     CASE WHEN state IN ('completed', 'failed') AND spec NOT LIKE '%\"repeat\"%' THEN NULL ELSE payload END AS payload,
-    results.generation IS NOT NULL AS has_result,
-    took_key = 1 AND NOT EXISTS (SELECT 1 FROM dedup_keys WHERE entry = jobs.generation + 1) AS took_key
+    CASE WHEN typeof(payload) = 'integer' THEN payload END AS in_pieces
 FROM jobs LEFT JOIN job_states USING (generation) LEFT JOIN results USING (generation)
 ORDER BY generation";
 
@@ -83,6 +86,7 @@ const PART: usize = 1_024;
 pub(crate) fn load(
     conn: &mut Connection,
     file: &Path,
+    pieces: &mut Pieces,
     take: &mut dyn FnMut(Snapshot),
 ) -> Result<Vec<Fault>, StoreError> {
     let failed = |cause| StoreError::from_sqlite(READ, file, cause);
@@ -107,12 +111,18 @@ pub(crate) fn load(
         ..Snapshot::default()
     });
     let taken = TakenList::by_job(lists);
-    let read = |cells: &mut Cells<'_, '_>| job(cells, &taken, &mut names, &mut specs);
+    pieces.begin_load(&moment).map_err(failed)?;
+    let read = |cells: &mut Cells<'_, '_>| {
+        let (mut row, key) = job(cells, &taken, &mut names, &mut specs)?;
+        row.job.data = payload(cells, &moment, row.job.key, pieces)?;
+        Ok((row, key))
+    };
     let part = |part: Vec<(JobRow, Option<KeyRow>)>| {
         let (jobs, keys): (Vec<_>, Vec<_>) = part.into_iter().unzip();
         take(Snapshot { jobs, keys: keys.into_iter().flatten().collect(), ..Snapshot::default() });
     };
     in_parts(&moment, file, "jobs", JOBS, &mut faults, read, part)?;
+    pieces.end_load(&moment).map_err(failed)?;
     let read = |cells: &mut Cells<'_, '_>| key(cells, &mut names);
     let part = |keys| take(Snapshot { keys, ..Snapshot::default() });
     in_parts(&moment, file, "dedup_keys", KEYS, &mut faults, read, part)?;
@@ -203,11 +213,6 @@ fn job(
         has_state_row: false,
     };
     job_state(cells, taken.get(&key), &mut job)?;
-    job.data = match (cells.take("has_payload")?, cells.bytes("payload")?) {
-        (false, _) => Blob::Absent,
-        (true, Some(bytes)) => Blob::Here(Payload::from(bytes)),
-        (true, None) => Blob::OnDisk,
-    };
     if cells.take("has_result")? {
         job.result = Blob::OnDisk;
     }
@@ -221,6 +226,19 @@ fn job(
         Some(false) | None => None,
     };
     Ok((JobRow { job, queue }, key))
+}
+
+/// The last columns of a job, which tell of its payload.
+fn payload(cells: &mut Cells<'_, '_>, conn: &Connection, job: JobKey, pieces: &mut Pieces) -> Result<Blob, String> {
+    let (has_payload, payload) = (cells.take("has_payload")?, cells.value("payload")?);
+    if let Some(number) = cells.take("in_pieces")? {
+        pieces.refers(job, number);
+    }
+    match (has_payload, payload) {
+        (false, _) => Ok(Blob::Absent),
+        (true, ValueRef::Null) => Ok(Blob::OnDisk),
+        (true, found) => payload_of(conn, found).map(Blob::Here).map_err(|cause| format!("column payload: {cause}")),
+    }
 }
 
 /// The columns of `job_states`, which are NULL when the job waits as it was added, or runs since it was `taken`.

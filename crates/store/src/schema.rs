@@ -18,7 +18,7 @@ pub(crate) const NEWEST: u32 = STEPS.len() as u32;
 /// Step n makes format n of format n - 1.
 const STEPS: &[&str] = &[
     FORMAT_1, FORMAT_2, FORMAT_3, FORMAT_4, FORMAT_5, FORMAT_6, FORMAT_7, FORMAT_8, FORMAT_9, FORMAT_10, FORMAT_11,
-    FORMAT_12,
+    FORMAT_12, FORMAT_13,
 ];
 
 const FORMAT_1: &str = "
@@ -310,6 +310,17 @@ FROM (
     FROM jobs LEFT JOIN job_states USING (generation)
         LEFT JOIN (SELECT value AS generation, at_ms AS taken_at_ms FROM taken_lists, json_each(generations)) USING (generation)
 );
+";
+
+/// A long payload is written before its job, in pieces.
+const FORMAT_13: &str = "
+CREATE TABLE pieces (                       -- of payloads to which column payload of jobs refers by a number instead of bytes
+    number INTEGER NOT NULL,
+    place INTEGER NOT NULL,                 -- from 0; every piece but the last has 131,072 bytes
+    length INTEGER NOT NULL,                -- bytes of the whole payload
+    bytes BLOB NOT NULL,
+    PRIMARY KEY (number, place)
+) WITHOUT ROWID;
 ";
 
 /// The format of an open file; 0 when it has no tables yet.

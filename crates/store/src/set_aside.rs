@@ -27,6 +27,9 @@ WHERE generation = ?1 AND took_key = 1 AND generation + 1 NOT IN (SELECT entry F
 const TOLD_ELSEWHERE: &str = "
 UPDATE jobs SET took_key = 0 WHERE generation = ?1 AND generation + 1 IN (SELECT entry FROM dedup_keys)";
 
+/// The pieces of a job's payload.
+const ITS_PIECES: &str = "number = (SELECT payload FROM jobs WHERE generation = ?1 AND typeof(payload) = 'integer')";
+
 /// A row that cannot be read.
 #[derive(Debug)]
 pub(crate) struct Fault {
@@ -75,6 +78,7 @@ fn move_all(conn: &mut Connection, faults: &[Fault]) -> rusqlite::Result<()> {
             "jobs" => {
                 turn.execute(KEEP_WINDOW, [row])?;
                 turn.execute(TOLD_ELSEWHERE, [row])?;
+                move_rows(&turn, "pieces", ITS_PIECES, row, "its job was set aside")?;
                 move_rows(&turn, "jobs", "generation = ?1", row, why)?;
                 move_rows(&turn, "job_states", "generation = ?1", row, why)?;
                 move_rows(&turn, "results", "generation = ?1", row, "its job was set aside")?;

@@ -4,7 +4,7 @@
 //! here either: deliveries, lock tokens, and the payloads of finished jobs at loading.
 
 use crate::error::StoreError;
-use crate::{RowSource, Storage};
+use crate::{PIECE_BYTES, RowSource, Storage};
 use onceover_engine::change::{Change, EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::Payload;
 use onceover_engine::job::{Blob, Job};
@@ -13,7 +13,7 @@ use onceover_engine::schedule::{Schedule, ScheduleId};
 use onceover_engine::webhook::Webhook;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, Weak};
 
 /// How the next commit fails.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +79,7 @@ impl SimDisk {
             return Err(StoreError::InUse { file: name(), lock: name(), process: None });
         }
         drop(disk);
-        Ok(SimStore { disk: self.clone() })
+        Ok(SimStore { disk: self.clone(), staged: Vec::new() })
     }
 
     /// Lets the next commit fail, once.
@@ -117,6 +117,8 @@ impl SimDisk {
 #[derive(Debug)]
 pub struct SimStore {
     disk: SimDisk,
+    /// Long payloads, and how many bytes of each would be written.
+    staged: Vec<(Weak<[u8]>, usize)>,
 }
 
 impl Drop for SimStore {
@@ -135,6 +137,25 @@ impl Storage for SimStore {
             return Err(StoreError::Io { operation: "read", file: name(), source: "a simulated failure".into() });
         }
         Ok(disk.rows.snapshot())
+    }
+
+    /// It takes as many calls as there are pieces, and may fail as a commit does.
+    fn stage(&mut self, payload: &Payload) -> Result<bool, StoreError> {
+        if payload.len() <= PIECE_BYTES {
+            return Ok(true);
+        }
+        if self.disk.lock().commit_failure.take_if(|how| *how == CommitFailure::Refused).is_some() {
+            return Err(StoreError::Full { operation: "write to", file: name() });
+        }
+        self.staged.retain(|(staged, _)| staged.strong_count() > 0);
+        let is_it = |(staged, _): &(Weak<[u8]>, usize)| std::ptr::addr_eq(staged.as_ptr(), Arc::as_ptr(payload));
+        let at = self.staged.iter().position(is_it).unwrap_or_else(|| {
+            self.staged.push((Arc::downgrade(payload), 0));
+            self.staged.len() - 1
+        });
+        let written = &mut self.staged[at].1;
+        *written = payload.len().min(*written + PIECE_BYTES);
+        Ok(*written == payload.len())
     }
 
     fn commit_rows(&mut self, durable: bool, rows: &mut RowSource<'_>) -> Result<(), StoreError> {

@@ -7,15 +7,16 @@ use crate::error::StoreError;
 use crate::identify::{Found, identify};
 use crate::lock_file::{FileLock, beside, private};
 use crate::merge::Merges;
+use crate::pieces::{Pieces, blob_of};
 use crate::place::Place;
 use crate::set_aside::set_aside;
 use crate::writer::{Scratch, Writer, row_id};
-use crate::{Loaded, RowSource, Storage, Stored, load, schema};
+use crate::{Loaded, PIECE_BYTES, RowSource, Storage, Stored, load, schema};
 use onceover_engine::change::Snapshot;
 use onceover_engine::command::Payload;
 use onceover_engine::names::JobKey;
 use rusqlite::config::DbConfig;
-use rusqlite::{CachedStatement, Connection, OpenFlags, OptionalExtension, TransactionBehavior};
+use rusqlite::{Connection, OpenFlags, OptionalExtension, TransactionBehavior};
 use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
@@ -63,6 +64,7 @@ pub struct SqliteStore {
     pub(crate) file: PathBuf,
     sync: Sync,
     scratch: Scratch,
+    pieces: Pieces,
     pub(crate) remarks: Vec<String>,
     pub(crate) lock: FileLock,
 }
@@ -84,8 +86,8 @@ impl SqliteStore {
             Found::Ours => {}
         }
         let (conn, merges, place) = connect_in_place(&file)?;
-        let (sync, scratch, remarks) = (Sync::Normal, Scratch::default(), Vec::new());
-        Ok(SqliteStore { merges, conn, place, file, sync, scratch, remarks, lock })
+        let (sync, scratch, pieces, remarks) = (Sync::Normal, Scratch::default(), Pieces::default(), Vec::new());
+        Ok(SqliteStore { merges, conn, place, file, sync, scratch, pieces, remarks, lock })
     }
 
     /// The database file, as an absolute path.
@@ -114,7 +116,9 @@ impl SqliteStore {
     }
 
     fn blob(&self, query: &str, job: JobKey) -> Result<Option<Payload>, StoreError> {
-        self.conn.prepare_cached(query).and_then(|mut statement| blob_of(&mut statement, job)).map_err(self.unread())
+        let found = self.conn.prepare_cached(query);
+        let found = found.and_then(|mut statement| blob_of(&self.conn, &mut statement, row_id(job.0)));
+        found.map_err(self.unread())
     }
 
     fn unread(&self) -> impl Fn(rusqlite::Error) -> StoreError {
@@ -134,11 +138,11 @@ impl Storage for SqliteStore {
 
     /// Rows are read and decoded by a thread of their own while those before are taken in.
     fn load_parts(&mut self, take: &mut dyn FnMut(Snapshot)) -> Result<Loaded, StoreError> {
-        let SqliteStore { conn, file, .. } = self;
+        let SqliteStore { conn, file, pieces, .. } = self;
         let faults = thread::scope(|scope| {
             let (parts, read) = mpsc::sync_channel(PARTS_AHEAD_MAX);
             // When nobody takes parts any more, the other side is unwinding.
-            let reader = scope.spawn(move || load::load(conn, file, &mut |part| drop(parts.send(part))));
+            let reader = scope.spawn(move || load::load(conn, file, pieces, &mut |part| drop(parts.send(part))));
             read.into_iter().for_each(take);
             reader.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
         })?;
@@ -154,15 +158,33 @@ impl Storage for SqliteStore {
         self.keep_in_place()?;
         // SQLite ignores the switch inside a transaction.
         self.sync_as(if durable { Sync::Full } else { Sync::Normal })?;
-        let SqliteStore { conn, merges, file, scratch, .. } = self;
+        let SqliteStore { conn, merges, file, scratch, pieces, .. } = self;
         let failed = |cause| StoreError::from_sqlite("write to", file, cause);
         let turn = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-        let mut writer = Writer::new(&turn, file, scratch);
+        let mut writer = Writer::new(&turn, file, scratch, pieces);
         rows(&mut |change| writer.write(&change))?;
         drop(writer);
+        pieces.sweep(&turn).map_err(failed)?;
         turn.commit().map_err(failed)?;
         merges.look(conn);
         Ok(())
+    }
+
+    /// It need not wait for the disk: the log is waited for as a whole.
+    fn stage(&mut self, payload: &Payload) -> Result<bool, StoreError> {
+        if payload.len() <= PIECE_BYTES {
+            return Ok(true);
+        }
+        self.keep_in_place()?;
+        self.sync_as(Sync::Normal)?;
+        let SqliteStore { conn, merges, file, pieces, .. } = self;
+        let failed = |cause| StoreError::from_sqlite("write to", file, cause);
+        let turn = conn.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
+        let is_whole = pieces.stage(&turn, payload).map_err(failed)?;
+        pieces.sweep(&turn).map_err(failed)?;
+        turn.commit().map_err(failed)?;
+        merges.look(conn);
+        Ok(is_whole)
     }
 
     fn look(&mut self) -> Result<(), StoreError> {
@@ -201,7 +223,7 @@ impl Storage for SqliteStore {
                     Stored::Payload => &mut payload,
                     Stored::Result => &mut result,
                 };
-                if !take(blob_of(statement, *job)?) {
+                if !take(blob_of(&self.conn, statement, row_id(job.0))?) {
                     break;
                 }
             }
@@ -217,17 +239,14 @@ impl Storage for SqliteStore {
 
     fn close(mut self: Box<Self>) -> Result<(), StoreError> {
         self.leave_in_place()?;
-        let SqliteStore { merges, conn, place: _place, file, sync: _, scratch: _, remarks: _, lock: _lock } = *self;
+        let SqliteStore { merges, conn, place: _place, file, sync: _, scratch: _, pieces: _, remarks: _, lock: _lock } =
+            *self;
         let failed = |cause| StoreError::from_sqlite("close", &file, cause);
         drop(merges);
         // SQLite merges the log when the last connection closes, but keeps quiet when that fails.
         conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).map_err(failed)?;
         conn.close().map_err(|(_, cause)| failed(cause))
     }
-}
-
-fn blob_of(statement: &mut CachedStatement<'_>, job: JobKey) -> rusqlite::Result<Option<Payload>> {
-    statement.query_row([row_id(job.0)], |row| Ok(Payload::from(row.get_ref(0)?.as_blob()?))).optional()
 }
 
 /// The lock lies beside the file itself, so that two names of one file are one file.

@@ -6,6 +6,7 @@
 mod job_rows;
 
 use crate::error::StoreError;
+use crate::pieces::Pieces;
 use job_rows::{DELETE_TAKEN, DROP_TAKEN_KEY, Dirt, Fresh, SpecTexts};
 use onceover_engine::change::{Change, GroupSettings, QueueSettings};
 use onceover_engine::dead::DlqConfig;
@@ -87,6 +88,7 @@ pub(crate) struct Scratch {
 pub(crate) struct Writer<'s> {
     statements: Statements<'s>,
     scratch: &'s mut Scratch,
+    pieces: &'s mut Pieces,
 }
 
 /// The statements of a turn: each is looked up once, not for every row.
@@ -98,8 +100,13 @@ struct Statements<'s> {
 
 impl<'s> Writer<'s> {
     /// For a connection with a transaction begun; its file is for the texts of errors.
-    pub(crate) fn new(conn: &'s Connection, file: &'s Path, scratch: &'s mut Scratch) -> Writer<'s> {
-        Writer { statements: Statements { conn, file, ready: Vec::new() }, scratch }
+    pub(crate) fn new(
+        conn: &'s Connection,
+        file: &'s Path,
+        scratch: &'s mut Scratch,
+        pieces: &'s mut Pieces,
+    ) -> Writer<'s> {
+        Writer { statements: Statements { conn, file, ready: Vec::new() }, scratch, pieces }
     }
 
     /// Writes or deletes one row.

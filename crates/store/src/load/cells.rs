@@ -41,13 +41,7 @@ impl<'row> Cells<'row, '_> {
         self.row.get_ref(self.next - 1).map_err(|cause| format!("column {column}: {cause}"))
     }
 
-    /// Bytes that are looked at where SQLite has them.
-    pub(super) fn bytes(&mut self, column: &'static str) -> Result<Option<&'row [u8]>, String> {
-        let value = self.value(column)?;
-        value.as_blob_or_null().map_err(|cause| format!("column {column}: {cause}"))
-    }
-
-    /// The same for text.
+    /// Text that is looked at where SQLite has it, or NULL.
     pub(super) fn text_or_null(&mut self, column: &'static str) -> Result<Option<&'row str>, String> {
         let value = self.value(column)?;
         value.as_str_or_null().map_err(|cause| format!("column {column}: {cause}"))

@@ -217,7 +217,7 @@ impl Writer<'_> {
         let id = IdText::of(&job.id);
         let spec = self.scratch.spec.of(&job.spec);
         let (key, created_at, fingerprint) = (row_id(job.key.0), job.created_at.0, signed(job.fingerprint));
-        let payload = payload(&job.data);
+        let payload = self.pieces.bind(job.key, &job.data);
         if !job.has_custom_id && job.dedup_key.is_none() {
             let values = params![key, id, created_at, fingerprint, spec, payload];
             return self.statements.run(INSERT_PLAIN_JOB, values).map(drop);
@@ -273,6 +273,7 @@ impl Writer<'_> {
     fn update_payload(&mut self, job: &Job) -> Result<(), StoreError> {
         let values = params![row_id(job.key.0), payload(&job.data), signed(job.fingerprint)];
         if self.statements.run(UPDATE_PAYLOAD, values)? == 1 {
+            self.pieces.leave(job.key);
             return Ok(());
         }
         // Only another program can have taken it away; going on would lose the job at the next start without a word.
@@ -289,6 +290,7 @@ impl Writer<'_> {
     }
 
     pub(super) fn delete_job(&mut self, key: JobKey, keep_result: bool) -> Result<(), StoreError> {
+        self.pieces.leave(key);
         let generation = row_id(key.0);
         let result = (!keep_result).then_some(DELETE_RESULT);
         for statement in [DELETE_JOB, DELETE_STATE].into_iter().chain(result) {
