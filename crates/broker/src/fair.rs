@@ -10,10 +10,11 @@
 
 use crate::inbox::Message;
 use crate::limits::{
-    ASKED_JUST_NOW, PART_JOBS_MAX, SHORT_PART_JOBS_MAX, SHORT_TURN_BYTES_MAX, SHORT_TURN_COMMANDS_MAX,
-    SPARSE_BYTES_MAX, SPARSE_COMMANDS_MAX, SPARSE_LATELY, TURN_BYTES_MAX, TURN_COMMANDS_MAX,
+    ASKED_JUST_NOW, SHORT_PART_JOBS_MAX, SHORT_TURN_BYTES_MAX, SHORT_TURN_COMMANDS_MAX, SPARSE_BYTES_MAX,
+    SPARSE_COMMANDS_MAX, SPARSE_LATELY, TURN_BYTES_MAX, TURN_COMMANDS_MAX,
 };
 use crate::portion::{Size, cut};
+use onceover_engine::limits::PART_JOBS_MAX;
 use onceover_engine::names::ConnId;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};

@@ -21,9 +21,8 @@ pub const TURN_BYTES_MAX: usize = 1024 * 1024;
 pub const SHORT_TURN_BYTES_MAX: usize = 128 * 1024;
 /// The end of a connection counts as so many commands: it may have to put back as many requests as it may have parked.
 pub const HANG_UP_COMMANDS: usize = 128;
-/// Jobs that a part of something long concerns, such as a command over a whole queue.
-pub const PART_JOBS_MAX: usize = 1_000;
-/// The same while somebody asks for little.
+/// Jobs that a part of something long concerns while somebody asks for little; otherwise it may be the engine's
+/// [`PART_JOBS_MAX`](onceover_engine::limits::PART_JOBS_MAX).
 pub const SHORT_PART_JOBS_MAX: usize = 100;
 /// Jobs that the commands over many of them have changed in a turn, after which it ends as well: a short command may mean a
 /// thousand jobs.

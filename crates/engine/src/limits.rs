@@ -47,8 +47,8 @@ pub const PAGE_SCAN_MAX: usize = 10_000;
 pub const RESERVE_STEP: u64 = 10_000;
 /// Locks that ran out and stalls are looked for this often; clients know it so (protocol-core.md 5.6, 5.7).
 pub const SWEEP_EVERY: Millis = Millis(5_000);
-/// Jobs that a part of something long concerns, unless the broker says otherwise: it gives less when others wait.
-pub const PART_JOBS_DEFAULT: usize = 200;
+/// Jobs that a part of something long concerns, such as a command over a whole queue; the broker gives less when others wait.
+pub const PART_JOBS_MAX: usize = 1_000;
 /// Bytes of payloads in memory that count as one job more in such a part: to free their pages in the file takes as long.
 pub const PART_BYTES_PER_JOB: usize = 20 * 1024;
 /// Jobs of an ACKB that are completed in one step whatever the length of a part; more of them may be completed in parts.

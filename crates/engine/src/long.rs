@@ -12,7 +12,7 @@ use crate::effects::{Effects, Output};
 use crate::engine::Engine;
 use crate::finish::Acks;
 use crate::job::{Job, JobState};
-use crate::limits::{CLEANED_MAX, LOOKED_AT_PER_JOB, PART_BYTES_PER_JOB, PART_JOBS_DEFAULT};
+use crate::limits::{CLEANED_MAX, LOOKED_AT_PER_JOB, PART_BYTES_PER_JOB, PART_JOBS_MAX};
 use crate::names::{ConnId, EntryId, JobId, JobKey, Origin};
 use crate::notice::tell_of;
 use crate::queue::Queue;
@@ -36,7 +36,7 @@ pub(crate) struct LongRuns {
 
 impl Default for LongRuns {
     fn default() -> LongRuns {
-        LongRuns { line: VecDeque::new(), at: Timestamp::default(), most: PART_JOBS_DEFAULT, held: false }
+        LongRuns { line: VecDeque::new(), at: Timestamp::default(), most: PART_JOBS_MAX, held: false }
     }
 }
 

@@ -3,7 +3,7 @@
 use crate::command::*;
 use crate::effects::{Effects, Output};
 use crate::engine::{Engine, EngineConfig};
-use crate::limits::{ACKS_AT_ONCE_MAX, LOOKED_AT_PER_JOB, PART_BYTES_PER_JOB, PART_JOBS_DEFAULT};
+use crate::limits::{ACKS_AT_ONCE_MAX, LOOKED_AT_PER_JOB, PART_BYTES_PER_JOB};
 use crate::names::{ConnId, JobId, Origin};
 use crate::rejection::Rejection;
 use crate::reply::{Delivered, Reply};
@@ -12,9 +12,11 @@ use crate::time::{Millis, Timestamp};
 use std::sync::Arc;
 
 const NOW: Timestamp = Timestamp(1_000_000);
-const MANY: usize = 5 * PART_JOBS_DEFAULT / 2;
+/// Of a part.
+const PART_JOBS: usize = 200;
+const MANY: usize = 5 * PART_JOBS / 2;
 /// Of a payload that is as much as a part takes.
-const PART_BYTES: usize = PART_JOBS_DEFAULT * PART_BYTES_PER_JOB;
+const PART_BYTES: usize = PART_JOBS * PART_BYTES_PER_JOB;
 
 struct Stage {
     engine: Engine,
@@ -26,6 +28,7 @@ impl Stage {
     /// With so many jobs, each with a key of its own.
     fn with_jobs(number: usize) -> Stage {
         let mut stage = Stage { engine: Engine::new(EngineConfig::default(), 7), now: NOW, requests: 0 };
+        stage.engine.pace_long(Some(PART_JOBS));
         stage.tick();
         (0..number).for_each(|at| stage.push(&at.to_string(), Millis(0)));
         stage
@@ -114,7 +117,7 @@ fn queue() -> Arc<str> {
 fn a_large_queue_is_drained_in_parts_and_hands_nothing_out_meanwhile() {
     let mut stage = Stage::with_jobs(MANY);
     assert!(stage.ask(Command::Drain { queue: queue() }).is_none(), "there is more than one part");
-    assert_eq!(stage.counts().waiting as usize, MANY - PART_JOBS_DEFAULT);
+    assert_eq!(stage.counts().waiting as usize, MANY - PART_JOBS);
     assert_eq!(stage.pull(10), [], "what is being removed is not handed out");
     stage.push("late", Millis(0));
     stage.push("late and delayed", Millis(5_000));
@@ -144,7 +147,7 @@ fn obliterate_leaves_nothing_whatever_is_added_meanwhile() {
     assert_eq!(said(&stage.ask(Command::Pause { queue: queue() })), said(&Some(Reply::Ok)));
     assert!(stage.ask(Command::Obliterate { queue: queue() }).is_none());
     // More than a part takes: it still comes to its end.
-    (0..3 * PART_JOBS_DEFAULT).for_each(|at| stage.push(&format!("late {at}"), Millis(0)));
+    (0..3 * PART_JOBS).for_each(|at| stage.push(&format!("late {at}"), Millis(0)));
     assert_eq!(said(&stage.go_on().0), said(&Reply::Ok));
     assert_eq!(stage.counts(), crate::reply::JobCounts::default());
     assert_eq!(stage.engine.jobs_len(), 0, "{} active ones went, too", active.len());
@@ -213,7 +216,7 @@ fn the_jobs_of_an_ended_connection_go_back_in_parts() {
     let mut effects = Effects::default();
     stage.engine.disconnect(stage.now, ConnId(1), &mut effects);
     stage.engine.check(stage.now);
-    assert_eq!(stage.counts().waiting as usize, PART_JOBS_DEFAULT);
+    assert_eq!(stage.counts().waiting as usize, PART_JOBS);
     stage.tick();
     stage.engine.finish_releases(stage.now, &mut effects);
     stage.engine.check(stage.now);
@@ -283,7 +286,7 @@ fn many_jobs_are_acknowledged_in_parts_and_answered_at_the_end() {
     assert!(stage.ask(Command::Ack(last)).is_some(), "others go on meanwhile");
     let (reply, parts) = stage.go_on();
     assert_eq!(stage.counts().active, 0);
-    assert_eq!(parts, number.div_ceil(PART_JOBS_DEFAULT) - 1, "the first was done at once");
+    assert_eq!(parts, number.div_ceil(PART_JOBS) - 1, "the first was done at once");
     assert!(
         matches!(reply, Reply::Rejected(Rejection::NotInProcessing(_))),
         "one of them was completed before: {reply:?}"
@@ -292,7 +295,7 @@ fn many_jobs_are_acknowledged_in_parts_and_answered_at_the_end() {
 
 #[test]
 fn a_wrong_token_among_many_completes_nothing() {
-    let number = PART_JOBS_DEFAULT * LOOKED_AT_PER_JOB + 1;
+    let number = PART_JOBS * LOOKED_AT_PER_JOB + 1;
     let mut stage = Stage::with_jobs(number);
     let mut acks = taken(&mut stage, number);
     acks[number - 1].token = Some("another".into());
@@ -308,7 +311,7 @@ fn many_leases_that_ran_out_are_looked_at_in_parts() {
     let _acks = taken(&mut stage, MANY);
     stage.now = NOW.plus(Millis(36_000));
     stage.tick();
-    assert_eq!(stage.counts().active as usize, MANY - 2 * PART_JOBS_DEFAULT, "the first two parts");
+    assert_eq!(stage.counts().active as usize, MANY - 2 * PART_JOBS, "the first two parts");
     while stage.engine.next_deadline() <= Some(stage.now) {
         stage.tick();
     }
