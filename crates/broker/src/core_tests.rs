@@ -285,6 +285,7 @@ fn a_turn_that_has_made_many_answers_leaves_the_rest_to_the_next_one() {
 #[test]
 fn a_long_command_is_answered_after_its_last_part_with_others_in_between() {
     let mut bench = Bench::new(EngineConfig::default());
+    bench.core.pace_long(Some(200));
     (0..500).for_each(|at| assert_eq!(bench.ask(vec![push(&at.to_string())]).len(), 1));
     assert_eq!(bench.ask(vec![Command::Drain { queue: "q".into() }]), [""; 0]);
     assert!(bench.ask(vec![push("between")])[0].contains("added between"));
