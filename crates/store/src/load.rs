@@ -111,7 +111,7 @@ pub(crate) fn load(
         ..Snapshot::default()
     });
     let taken = TakenList::by_job(lists);
-    pieces.begin_load(&moment).map_err(failed)?;
+    pieces.begin_load();
     let read = |cells: &mut Cells<'_, '_>| {
         let (mut row, key) = job(cells, &taken, &mut names, &mut specs)?;
         row.job.data = payload(cells, &moment, row.job.key, pieces)?;

@@ -11,7 +11,8 @@ use onceover_engine::job::Blob;
 use onceover_engine::names::JobKey;
 use rusqlite::types::{ToSqlOutput, Type, Value, ValueRef};
 use rusqlite::{Connection, OptionalExtension, params};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hasher, RandomState};
 use std::sync::{Arc, Weak};
 
 const PUT_PIECE: &str = "INSERT INTO pieces (number, place, length, bytes) VALUES (?1, ?2, ?3, ?4)";
@@ -105,11 +106,11 @@ impl Pieces {
         Ok(())
     }
 
-    /// Before the jobs are read.
-    pub(crate) fn begin_load(&mut self, conn: &Connection) -> rusqlite::Result<()> {
-        let last: Option<i64> = conn.query_row("SELECT max(number) FROM pieces", [], |row| row.get(0))?;
-        *self = Pieces { last: self.last.max(last.unwrap_or(0)), ..Pieces::default() };
-        Ok(())
+    /// Before the jobs are read. Numbers go on from anywhere, so that none is given twice: a row that was set aside, or a damaged
+    /// one, may name a number that the table does not know any more.
+    pub(crate) fn begin_load(&mut self) {
+        let anywhere = RandomState::new().build_hasher().finish() >> 2;
+        *self = Pieces { last: anywhere.cast_signed(), ..Pieces::default() };
     }
 
     /// A job that was read refers to a payload in pieces.
@@ -120,7 +121,7 @@ impl Pieces {
     /// After the jobs were read: the others are needed by nobody.
     pub(crate) fn end_load(&mut self, conn: &Connection) -> rusqlite::Result<()> {
         let mut numbers = conn.prepare("SELECT DISTINCT number FROM pieces")?;
-        let needed: std::collections::HashSet<i64> = self.of.values().copied().collect();
+        let needed: HashSet<i64> = self.of.values().copied().collect();
         for number in numbers.query_map([], |row| row.get(0))? {
             let number = number?;
             self.garbage.extend((!needed.contains(&number)).then_some(number));

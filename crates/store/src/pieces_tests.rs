@@ -200,3 +200,26 @@ fn a_job_with_a_piece_missing_is_set_aside_with_the_others() {
         assert_eq!(stage.pieces(), 3);
     }
 }
+
+#[test]
+fn a_job_that_is_put_back_finds_its_own_pieces() {
+    let mut stage = Stage::new();
+    let (first, second) = (long(13), long(14));
+    stage.add(1, &first);
+    let tool = Connection::open(stage.folder.file()).unwrap();
+    let spec: String = tool.query_row("SELECT spec FROM jobs", [], |row| row.get(0)).unwrap();
+    tool.execute_batch("UPDATE jobs SET spec = 'unreadable'").unwrap();
+    assert!(stage.loaded().is_empty(), "it is set aside, its pieces with it");
+    stage = stage.reopen();
+    assert!(stage.loaded().is_empty());
+    stage.add(2, &second);
+    let mut found = tool.prepare("SELECT statement FROM set_aside").unwrap();
+    let statements: Vec<String> = found.query_map([], |row| row.get(0)).unwrap().map(Result::unwrap).collect();
+    statements.iter().for_each(|statement| tool.execute_batch(statement).unwrap());
+    tool.execute("UPDATE jobs SET spec = ?1 WHERE generation = 1", [spec]).unwrap();
+    let loaded = stage.loaded();
+    let of = |key: u64, data: &Payload| {
+        loaded.iter().any(|(job, blob)| *job == key && matches!(blob, Blob::Here(bytes) if bytes == data))
+    };
+    assert!(of(1, &first) && of(2, &second), "no number is given twice");
+}
