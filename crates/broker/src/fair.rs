@@ -5,7 +5,8 @@
 //! do; the others take turns, each with what a turn has room for. While somebody asks for little turns are short, and each of
 //! those with something long in it is followed by as much time for those who ask for little: whatever others do, there is one
 //! short turn to wait for. The time is left although it may pass unused: a thread that needs a processor all the time is the
-//! one that the system takes it from, in the middle of a turn and for some milliseconds. A stop and other data come after
+//! one that the system takes it from, in the middle of a turn and for some milliseconds. Who has asked for much just before, as
+//! one does that sends without waiting, is not meant by this. A stop and other data come after
 //! everything that arrived before them.
 
 use crate::inbox::Message;
@@ -34,7 +35,9 @@ pub struct Waiting {
     round: VecDeque<ConnId>,
     /// A stop or a switch: nothing behind it is looked at.
     last: Option<Message>,
-    /// When a client last asked for little.
+    /// Who has asked for much, and when last.
+    much_at: HashMap<ConnId, Instant>,
+    /// When a client last asked for little that had not asked for much just before, as one does that sends without waiting.
     sparse_at: Option<Instant>,
     /// The last turn took something that is not among the first.
     took_long: bool,
@@ -90,7 +93,8 @@ impl Waiting {
         {
             self.put(now, message);
         }
-        let is_held = self.was_long && !self.first.is_empty() || !self.long_in(now).is_zero();
+        let others_first = self.was_long && !self.first.is_empty() && self.is_asked(now, ASKED_JUST_NOW);
+        let is_held = others_first || !self.long_in(now).is_zero();
         let mut room = FULL;
         while room.is_some()
             && let Some(message) = self.next_of_first()
@@ -154,13 +158,21 @@ impl Waiting {
             self.first.push_back(message);
             return;
         };
-        if let Some(backlog) = self.backlog.get_mut(&conn) {
-            backlog.push_back(message);
-        } else if SPARSE.covers(Size::of(&message)) && self.sparse.insert(conn) {
-            self.sparse_at = Some(now);
+        let is_end = matches!(message, Message::Disconnected(_));
+        if !self.backlog.contains_key(&conn) && SPARSE.covers(Size::of(&message)) && self.sparse.insert(conn) {
+            if self.much_at.get(&conn).is_none_or(|at| now.saturating_duration_since(*at) > SPARSE_LATELY) {
+                self.sparse_at = Some(now);
+            }
             self.first.push_back(message);
         } else {
-            self.put_in_round(conn, message);
+            self.much_at.insert(conn, now);
+            match self.backlog.get_mut(&conn) {
+                Some(backlog) => backlog.push_back(message),
+                None => self.put_in_round(conn, message),
+            }
+        }
+        if is_end {
+            self.much_at.remove(&conn);
         }
     }
 

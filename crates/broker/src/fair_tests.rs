@@ -139,6 +139,20 @@ fn while_somebody_asks_for_little_long_turns_are_short_and_followed_by_as_much_t
 }
 
 #[test]
+fn short_messages_of_those_who_ask_for_much_make_no_turn_short() {
+    let now = Instant::now();
+    let mut waiting = Waiting::default();
+    turn(&mut waiting, now, vec![frames(1, 0, SPARSE_COMMANDS_MAX + 1)]);
+    let (mut taken, mut arrived) = (Vec::new(), VecDeque::from([frames(1, 1, 1), frames(2, 0, TURN_COMMANDS_MAX)]));
+    waiting.took(now, Duration::from_millis(1), false);
+    assert_eq!(waiting.take(now, false, &mut arrived, &mut taken), Some(PART_JOBS_MAX));
+    waiting.took(now, Duration::from_millis(1), false);
+    assert!(waiting.long_in(now).is_zero(), "nor is time left for them");
+    turn(&mut waiting, now, vec![Message::Disconnected(ConnId(1)), Message::Disconnected(ConnId(2))]);
+    assert!(waiting.much_at.is_empty(), "who has gone is forgotten");
+}
+
+#[test]
 fn whoever_came_during_a_long_turn_is_answered_before_the_next_one() {
     let now = Instant::now();
     let mut waiting = Waiting::default();
