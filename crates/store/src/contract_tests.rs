@@ -3,9 +3,9 @@
 use crate::samples::{
     Folder, again, bytes, fresh, full_job, full_key, full_schedule, plain_job, plain_key, put_key, settings,
 };
-use crate::{SimDisk, SqliteStore, Storage, StoreError, Stored};
+use crate::{PIECE_BYTES, SimDisk, SqliteStore, Storage, StoreError, Stored};
 use onceover_engine::change::{Change, Snapshot};
-use onceover_engine::command::{Add, Command, StateName};
+use onceover_engine::command::{Add, Command, Payload, StateName};
 use onceover_engine::dedup::Window;
 use onceover_engine::effects::Effects;
 use onceover_engine::flow_wait::{End, Ending};
@@ -312,6 +312,31 @@ fn an_entry_is_written_as_it_stands() {
         assert_eq!(found.keys.len(), 1);
         assert_eq!(found.keys[0].entry, entry);
         assert_eq!(found.reserved, 2);
+    });
+}
+
+#[test]
+fn a_payload_is_staged_piece_by_piece_before_its_job() {
+    on_each_store(|store| {
+        let data: Payload = vec![7; 2 * PIECE_BYTES + 1].into();
+        assert!(store.stage(&vec![7; PIECE_BYTES].into()).unwrap(), "it is short");
+        let staged: Vec<bool> = (0..4).map(|_| store.stage(&data).unwrap()).collect();
+        assert_eq!(staged, [false, false, true, true]);
+        let job = Job { data: Blob::Here(data.clone()), ..plain_job(1) };
+        commit(store, vec![fresh(&job)]).unwrap();
+        assert_eq!(store.payload(JobKey(1)).unwrap(), Some(data));
+        assert_same(&loaded(store).jobs[0].job, &stored(&job));
+    });
+}
+
+#[test]
+fn what_is_staged_is_forgotten_by_a_load() {
+    on_each_store(|store| {
+        let data: Payload = vec![7; 2 * PIECE_BYTES + 1].into();
+        assert!(!store.stage(&data).unwrap());
+        assert_eq!(text(&loaded(store)), text(&Snapshot::default()), "nobody has it yet");
+        let staged: Vec<bool> = (0..3).map(|_| store.stage(&data).unwrap()).collect();
+        assert_eq!(staged, [false, false, true]);
     });
 }
 

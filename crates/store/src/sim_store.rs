@@ -132,6 +132,7 @@ impl Drop for SimStore {
 
 impl Storage for SimStore {
     fn load(&mut self) -> Result<Snapshot, StoreError> {
+        self.staged.clear();
         let mut disk = self.disk.lock();
         if std::mem::take(&mut disk.load_fails) {
             return Err(StoreError::Io { operation: "read", file: name(), source: "a simulated failure".into() });
