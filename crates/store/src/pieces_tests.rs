@@ -223,3 +223,49 @@ fn a_job_that_is_put_back_finds_its_own_pieces() {
     };
     assert!(of(1, &first) && of(2, &second), "no number is given twice");
 }
+
+#[test]
+fn a_finished_job_whose_pieces_are_lost_does_not_give_those_of_another() {
+    let mut stage = Stage::new();
+    let (finished, other) = (long(15), long(16));
+    stage.add(1, &finished);
+    stage.commit(vec![again(&Job { state: JobState::Completed, ..job(1, &finished) }, false, false)]).unwrap();
+    Connection::open(stage.folder.file()).unwrap().execute_batch("DELETE FROM pieces").unwrap();
+    stage = stage.reopen();
+    assert_eq!(stage.loaded().len(), 1);
+    stage.add(2, &other);
+    assert!(stage.store.payload(JobKey(1)).is_err());
+    assert_eq!(stage.store.payload(JobKey(2)).unwrap(), Some(other));
+}
+
+#[test]
+fn changed_data_is_written_whole_however_long() {
+    let mut stage = Stage::new();
+    let data = long(17);
+    stage.add(1, &data);
+    stage.commit(vec![again(&job(1, &bytes("new")), true, false)]).unwrap();
+    stage.stage(&data);
+    stage.commit(vec![again(&job(1, &data), true, false)]).unwrap();
+    assert_eq!(stage.in_pieces(), 0);
+    stage = stage.reopen();
+    assert_eq!(stage.loaded(), [(1, Blob::Here(data))]);
+    stage.sweep();
+    assert_eq!(stage.pieces(), 0);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_file_that_is_written_anew_between_two_pieces_has_both() {
+    let mut stage = Stage::new();
+    let data = long(18);
+    assert!(!stage.store.stage(&data).unwrap());
+    std::fs::remove_file(stage.folder.file()).unwrap();
+    // A stage looks once a second at most; this does the same at once.
+    stage.store.leave_in_place().unwrap();
+    assert!(!stage.store.stage(&data).unwrap());
+    assert!(stage.store.stage(&data).unwrap());
+    stage.commit(vec![fresh(&job(1, &data))]).unwrap();
+    assert_eq!((stage.pieces(), stage.in_pieces()), (3, 1));
+    stage = stage.reopen();
+    assert_eq!(stage.loaded(), [(1, Blob::Here(data))]);
+}

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::samples::Folder;
-use crate::{SqliteStore, Storage};
+use crate::{PIECE_BYTES, SqliteStore, Storage};
 use onceover_engine::command::{Add, DedupRequest};
 use onceover_engine::job::{Blob, Extra, JobState};
 use onceover_engine::names::{EntryId, JobId, JobKey};
@@ -108,4 +108,26 @@ fn keys_with_rows_of_their_own_keep_them() {
     assert_eq!(rows.jobs.len(), 1);
     let keys: Vec<_> = rows.keys.iter().map(|row| (row.entry.entry, &*row.entry.key, row.entry.owner)).collect();
     assert_eq!(keys, [(EntryId(2), "k", JobKey(1))]);
+}
+
+#[test]
+fn payloads_in_rows_stay_there_however_long() {
+    let folder = Folder::new();
+    let mut conn = Connection::open(folder.file()).unwrap();
+    conn.pragma_update(None, "journal_mode", "wal").unwrap();
+    for (done, step) in STEPS[..12].iter().enumerate() {
+        take_step(&mut conn, step, done as u32 + 1).unwrap();
+    }
+    let long = vec![7; 3 * PIECE_BYTES];
+    let insert = "
+INSERT INTO jobs (generation, id, created_at_ms, payload_fingerprint, spec, payload) VALUES (?1, ?2, 5, 0, ?3, ?4)";
+    let spec = r#"{"queue":"mail","name":"n","max_attempts":3}"#;
+    conn.execute(insert, rusqlite::params![1, "a", spec, long]).unwrap();
+    conn.execute(insert, rusqlite::params![2, "b", spec, None::<Vec<u8>>]).unwrap();
+    drop(conn);
+
+    let mut store = SqliteStore::open(&folder.file()).unwrap();
+    let found: Vec<_> = store.load().unwrap().jobs.into_iter().map(|row| row.job.data).collect();
+    assert_eq!(found, [Blob::Here(long.clone().into()), Blob::Absent]);
+    assert_eq!(store.payload(JobKey(1)).unwrap(), Some(long.into()));
 }
