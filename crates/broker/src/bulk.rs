@@ -38,14 +38,8 @@ impl Part {
 
     /// Takes the first adds, as many as `most` covers but at least one; none when that would be all.
     pub fn cut(&mut self, most: Size) -> Option<Part> {
-        let mut room = most;
-        let fits = |add: &&Add| {
-            let size = Size { commands: 1, bytes: add.data.as_ref().map_or(0, |data| data.len()) };
-            let fits = room.covers(size);
-            room = room.without(size);
-            fits
-        };
-        let fitting = self.adds.iter().take_while(fits).count().max(1);
+        let size = |add: &Add| Size { commands: 1, bytes: add.data.as_ref().map_or(0, |data| data.len()) };
+        let fitting = most.fitting(self.adds.iter().map(size)).max(1);
         if fitting >= self.adds.len() {
             return None;
         }

@@ -6,8 +6,8 @@
 //! those with something long in it is followed by as much time for those who ask for little: whatever others do, there is one
 //! short turn to wait for. The time is left although it may pass unused: a thread that needs a processor all the time is the
 //! one that the system takes it from, in the middle of a turn and for some milliseconds. Who has asked for much just before, as
-//! one does that sends without waiting, is not meant by this. A stop and other data come after
-//! everything that arrived before them.
+//! one does that sends without waiting, is not meant by this. A stop and other data come after everything that arrived before
+//! them.
 
 use crate::inbox::Message;
 use crate::limits::{

@@ -53,6 +53,17 @@ impl Size {
         Size { commands: self.commands.min(other.commands), bytes: self.bytes.min(other.bytes) }
     }
 
+    /// How many of these it covers together, from the first on.
+    pub fn fitting(self, sizes: impl Iterator<Item = Size>) -> usize {
+        let mut room = self;
+        let fits = |size: &Size| {
+            let fits = room.covers(*size);
+            room = room.without(*size);
+            fits
+        };
+        sizes.take_while(fits).count()
+    }
+
     /// Whether there is room for something.
     pub fn is_some(self) -> bool {
         self.commands > 0 && self.bytes > 0
@@ -78,14 +89,8 @@ pub fn cut(frames: &mut Frames, most: Size) -> Option<Frames> {
     }
     let count = frames.frames.len();
     let each = frames.bytes / count.max(1);
-    let mut room = most;
-    let fits = |frame: &&Frame| {
-        let size = Size { commands: commands_of(frame), bytes: each };
-        let fits = room.covers(size);
-        room = room.without(size);
-        fits
-    };
-    let fitting = frames.frames.iter().take_while(fits).count();
+    let sizes = frames.frames.iter().map(|frame| Size { commands: commands_of(frame), bytes: each });
+    let fitting = most.fitting(sizes);
     if fitting == 0
         && let Some(Frame { request, cmd, ask: Ask::Part(part) }) = frames.frames.first_mut()
     {

@@ -2,9 +2,9 @@
 //! commit a payload of 10 MiB would keep everybody waiting.
 
 use crate::inbox::Ask;
-use onceover_engine::command::{Add, Command, Payload};
+use onceover_engine::command::{Add, Command};
 use onceover_engine::flow;
-use onceover_store::{PIECE_BYTES, Storage, StoreError};
+use onceover_store::{Storage, StoreError};
 
 /// Writes the next piece of what `ask` adds. Whether nothing of it is left to write.
 ///
@@ -33,8 +33,7 @@ pub fn stage_command(storage: &mut impl Storage, command: &Command) -> Result<bo
 }
 
 fn stage_all<'a>(storage: &mut impl Storage, adds: impl IntoIterator<Item = &'a Add>) -> Result<bool, StoreError> {
-    let long = |payload: &&Payload| payload.len() > PIECE_BYTES;
-    for payload in adds.into_iter().filter_map(|add| add.data.as_ref()).filter(long) {
+    for payload in adds.into_iter().filter_map(|add| add.data.as_ref()) {
         if !storage.stage(payload)? {
             return Ok(false);
         }

@@ -44,8 +44,13 @@ struct Staged {
 
 impl Staged {
     fn is(&self, payload: &Payload) -> bool {
-        std::ptr::addr_eq(self.payload.as_ptr(), Arc::as_ptr(payload))
+        is(&self.payload, payload)
     }
+}
+
+/// Whether both are the same payload, not only the same bytes.
+pub(crate) fn is(known: &Weak<[u8]>, payload: &Payload) -> bool {
+    std::ptr::addr_eq(known.as_ptr(), Arc::as_ptr(payload))
 }
 
 impl Pieces {

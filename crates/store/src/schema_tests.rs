@@ -9,14 +9,20 @@ use onceover_engine::names::{EntryId, JobId, JobKey};
 use onceover_engine::time::{Millis, Timestamp};
 use std::sync::Arc;
 
+/// An empty file of that format.
+fn file_of(folder: &Folder, format: usize) -> Connection {
+    let mut conn = Connection::open(folder.file()).unwrap();
+    conn.pragma_update(None, "journal_mode", "wal").unwrap();
+    for (done, step) in STEPS[..format].iter().enumerate() {
+        take_step(&mut conn, step, done as u32 + 1).unwrap();
+    }
+    conn
+}
+
 #[test]
 fn keys_and_job_ids_leave_the_request() {
     let folder = Folder::new();
-    let mut conn = Connection::open(folder.file()).unwrap();
-    conn.pragma_update(None, "journal_mode", "wal").unwrap();
-    for (done, step) in STEPS[..2].iter().enumerate() {
-        take_step(&mut conn, step, done as u32 + 1).unwrap();
-    }
+    let conn = file_of(&folder, 2);
     let dedup =
         r#"{"key":"k\"\u0000\u00e9","from_hash":false,"ttl":60000,"extend":true,"replace":false,"keep_last":false}"#;
     let keyed =
@@ -48,11 +54,7 @@ fn keys_and_job_ids_leave_the_request() {
 #[test]
 fn jobs_are_taken_apart_into_what_was_asked_for_and_what_became_of_it() {
     let folder = Folder::new();
-    let mut conn = Connection::open(folder.file()).unwrap();
-    conn.pragma_update(None, "journal_mode", "wal").unwrap();
-    for (done, step) in STEPS[..8].iter().enumerate() {
-        take_step(&mut conn, step, done as u32 + 1).unwrap();
-    }
+    let conn = file_of(&folder, 8);
     let spec = r#"{"queue":"mail","name":"n","max_attempts":3,"priority":2,"delay":100}"#;
     let insert =
         "INSERT INTO jobs VALUES (?1, ?2, 'mail', ?3, 7, 1, 1, ?4, 5, NULL, 6, 2, 3, 25.5, -9, ?5, ?6, 1, 'k')";
@@ -93,11 +95,7 @@ fn jobs_are_taken_apart_into_what_was_asked_for_and_what_became_of_it() {
 #[test]
 fn keys_with_rows_of_their_own_keep_them() {
     let folder = Folder::new();
-    let mut conn = Connection::open(folder.file()).unwrap();
-    conn.pragma_update(None, "journal_mode", "wal").unwrap();
-    for (done, step) in STEPS[..10].iter().enumerate() {
-        take_step(&mut conn, step, done as u32 + 1).unwrap();
-    }
+    let conn = file_of(&folder, 10);
     let spec = r#"{"queue":"mail","name":"n","max_attempts":3}"#;
     conn.execute("INSERT INTO jobs VALUES (1, 'a', 5, 0, ?1, 0, 'k', NULL)", [spec]).unwrap();
     conn.execute("INSERT INTO dedup_keys VALUES (2, 'mail', 'k', 0, 1, 'a', NULL, NULL, 5, NULL)", []).unwrap();
@@ -113,11 +111,7 @@ fn keys_with_rows_of_their_own_keep_them() {
 #[test]
 fn payloads_in_rows_stay_there_however_long() {
     let folder = Folder::new();
-    let mut conn = Connection::open(folder.file()).unwrap();
-    conn.pragma_update(None, "journal_mode", "wal").unwrap();
-    for (done, step) in STEPS[..12].iter().enumerate() {
-        take_step(&mut conn, step, done as u32 + 1).unwrap();
-    }
+    let conn = file_of(&folder, 12);
     let long = vec![7; 3 * PIECE_BYTES];
     let insert = "
 INSERT INTO jobs (generation, id, created_at_ms, payload_fingerprint, spec, payload) VALUES (?1, ?2, 5, 0, ?3, ?4)";

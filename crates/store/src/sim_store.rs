@@ -4,6 +4,7 @@
 //! here either: deliveries, lock tokens, and the payloads of finished jobs at loading.
 
 use crate::error::StoreError;
+use crate::pieces::is;
 use crate::{PIECE_BYTES, RowSource, Storage};
 use onceover_engine::change::{Change, EndRow, GroupRow, GroupSettings, JobRow, KeyRow, QueueSettings, Snapshot};
 use onceover_engine::command::Payload;
@@ -149,8 +150,7 @@ impl Storage for SimStore {
             return Err(StoreError::Full { operation: "write to", file: name() });
         }
         self.staged.retain(|(staged, _)| staged.strong_count() > 0);
-        let is_it = |(staged, _): &(Weak<[u8]>, usize)| std::ptr::addr_eq(staged.as_ptr(), Arc::as_ptr(payload));
-        let at = self.staged.iter().position(is_it).unwrap_or_else(|| {
+        let at = self.staged.iter().position(|(staged, _)| is(staged, payload)).unwrap_or_else(|| {
             self.staged.push((Arc::downgrade(payload), 0));
             self.staged.len() - 1
         });
