@@ -13,6 +13,7 @@ use onceover_engine::time::Timestamp;
 use std::borrow::Cow;
 use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
@@ -29,6 +30,7 @@ pub struct Client {
     pub(crate) admission: Admission,
     process: OnceLock<Process>,
     run: OnceLock<RunMark>,
+    has_left: AtomicBool,
 }
 
 /// The program at the other end, when the system tells.
@@ -44,8 +46,15 @@ impl Client {
     /// A client that connects now.
     #[must_use]
     pub fn new(conn: ConnId, peer: SocketAddr) -> Client {
-        let (process, run) = (OnceLock::new(), OnceLock::new());
-        Client { conn, peer, connected_at: wall_now(), admission: Admission::default(), process, run }
+        Client {
+            conn,
+            peer,
+            connected_at: wall_now(),
+            admission: Admission::default(),
+            process: OnceLock::new(),
+            run: OnceLock::new(),
+            has_left: AtomicBool::new(false),
+        }
     }
 
     /// The program at the other end. Not known in the first milliseconds, and never for another machine.
@@ -76,6 +85,17 @@ impl Client {
     pub fn belongs_to(&self, mark: RunMark) {
         // Said once, before the connection is served.
         let _ = self.run.set(mark);
+    }
+
+    /// Its connection has ended.
+    pub fn leaves(&self) {
+        self.has_left.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether its connection is open, or was until some milliseconds ago.
+    #[must_use]
+    pub fn is_there(&self) -> bool {
+        !self.has_left.load(Ordering::Relaxed)
     }
 
     /// `node #3`, or the address while the program is not known.

@@ -11,7 +11,7 @@
 
 use crate::inbox::Message;
 use crate::limits::{
-    ASKED_JUST_NOW, SHORT_PART_JOBS_MAX, SHORT_TURN_BYTES_MAX, SHORT_TURN_COMMANDS_MAX, SPARSE_BYTES_MAX,
+    ASKED_JUST_NOW, REST_AFTER, SHORT_PART_JOBS_MAX, SHORT_TURN_BYTES_MAX, SHORT_TURN_COMMANDS_MAX, SPARSE_BYTES_MAX,
     SPARSE_COMMANDS_MAX, SPARSE_LATELY, TURN_BYTES_MAX, TURN_COMMANDS_MAX,
 };
 use crate::portion::{Size, cut};
@@ -74,7 +74,8 @@ impl Waiting {
     pub fn took(&mut self, now: Instant, time: Duration, went_on: bool) {
         self.was_long = self.took_long || went_on;
         if self.was_long {
-            self.long_after = self.is_asked(now, ASKED_JUST_NOW + time).then(|| now + time);
+            let leaves_time = time >= REST_AFTER && self.is_asked(now, ASKED_JUST_NOW + time);
+            self.long_after = leaves_time.then(|| now + time);
         }
         // Otherwise the last long one's time still counts.
     }

@@ -164,6 +164,18 @@ fn whoever_came_during_a_long_turn_is_answered_before_the_next_one() {
 }
 
 #[test]
+fn a_turn_that_is_shorter_than_a_pause_is_followed_by_none() {
+    let now = Instant::now();
+    let mut waiting = Waiting::default();
+    turn(&mut waiting, now, vec![frames(1, 0, 2 * TURN_COMMANDS_MAX), frames(2, 0, 1)]);
+    waiting.took(now, REST_AFTER - Duration::from_nanos(1), false);
+    assert_eq!(waiting.next_in(now), Some(Duration::ZERO));
+    turn(&mut waiting, now, Vec::new());
+    waiting.took(now, REST_AFTER, false);
+    assert_eq!(waiting.next_in(now), Some(REST_AFTER));
+}
+
+#[test]
 fn once_nobody_asks_for_little_any_more_no_time_is_left_for_them() {
     let now = Instant::now();
     let mut waiting = Waiting::default();

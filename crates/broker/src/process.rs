@@ -6,9 +6,14 @@
 use crate::conn_table::{Client, Process};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep};
+
+/// Who comes after nobody has come for so long is looked for at once: a script may be gone a moment later.
+const QUIET: Duration = Duration::from_millis(100);
+/// Others are looked for if they are still there after so long.
+const STAY: Duration = Duration::from_millis(50);
 
 /// A client whose program is wanted.
 #[derive(Debug)]
@@ -26,13 +31,25 @@ pub fn channel() -> (UnboundedSender<Wanted>, UnboundedReceiver<Wanted>) {
 }
 
 /// Looks for the programs of all clients that come, off the hot path and never twice at the same time. `found` is called
-/// after each look. A look reads much of `/proc`, so clients that come and go all the time are looked for a tenth of it.
+/// after each look.
+///
+/// A look reads much of `/proc`, the more the more connections have come and gone: so at most a tenth of the time is spent
+/// on it, and when one client comes after the other only those are looked for that stay.
 pub async fn find_all(mut wanted: UnboundedReceiver<Wanted>, found: impl Fn()) {
     let mut finder = Finder::default();
-    while let Some(first) = wanted.recv().await {
+    loop {
+        let began = Instant::now();
+        let Some(first) = wanted.recv().await else { return };
         let mut batch = vec![first];
         while let Ok(next) = wanted.try_recv() {
             batch.push(next);
+        }
+        if began.elapsed() < QUIET {
+            sleep(STAY).await;
+            batch.retain(|wanted| wanted.client.is_there());
+        }
+        if batch.is_empty() {
+            continue;
         }
         let began = Instant::now();
         let look = tokio::task::spawn_blocking(move || {

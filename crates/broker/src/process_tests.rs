@@ -3,6 +3,7 @@
 use super::*;
 use onceover_engine::names::ConnId;
 use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 #[test]
 fn finds_the_process_of_a_local_client() {
@@ -18,6 +19,33 @@ fn finds_the_process_of_a_local_client() {
     assert_eq!(client.process().map(|process| process.pid), Some(std::process::id()));
     assert_eq!(stranger.process(), None);
     assert_eq!(finder.recent, [std::process::id()]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn when_one_comes_after_the_other_only_those_that_stay_are_looked_for() {
+    let (sender, wanted) = channel();
+    let looks = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&looks);
+    tokio::spawn(find_all(wanted, move || {
+        count.fetch_add(1, Ordering::SeqCst);
+    }));
+    let comes = || {
+        let client = Arc::new(Client::new(ConnId(1), "127.0.0.1:1".parse().unwrap()));
+        sender.send(Wanted { client: Arc::clone(&client), local: "127.0.0.1:2".parse().unwrap() }).unwrap();
+        client
+    };
+    sleep(QUIET).await;
+    comes().leaves();
+    sleep(STAY).await;
+    assert_eq!(looks.load(Ordering::SeqCst), 1, "the first is looked for at once");
+    comes().leaves();
+    sleep(STAY * 3 / 2).await;
+    assert_eq!(looks.load(Ordering::SeqCst), 1, "the second has left");
+    comes();
+    sleep(STAY / 2).await;
+    assert_eq!(looks.load(Ordering::SeqCst), 1, "the third has not stayed yet");
+    sleep(STAY).await;
+    assert_eq!(looks.load(Ordering::SeqCst), 2);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use crate::conn_table::Client;
 use crate::connection::{Session, Socket, last_words, serve};
 use crate::error::ListenError;
 use crate::inbox::{Inbox, Message, Problem};
-use crate::limits::{BACKLOG_MAX, TURNED_AWAY_MAX};
+use crate::limits::{ACCEPT_PAUSE, ACCEPTS_AT_ONCE_MAX, BACKLOG_MAX, TURNED_AWAY_MAX};
 use crate::process::Wanted;
 use crate::run::Runs;
 use crate::tls::{NoTls, handshake};
@@ -114,14 +114,25 @@ fn free_port_near(addr: SocketAddr) -> Option<u16> {
 }
 
 /// Accepts until `close` is dropped, then lets in those who have connected already: they would be reset otherwise.
+///
+/// Whoever connects all the time must not take the time of those who are connected: after some there is a pause, in which
+/// the system holds the next ones for us.
 pub async fn accept(listener: TcpListener, door: Arc<Door>, mut close: oneshot::Receiver<()>) {
+    let mut without_pause = 0;
     loop {
+        if without_pause == ACCEPTS_AT_ONCE_MAX {
+            without_pause = 0;
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+        }
         let accepted = tokio::select! {
             accepted = listener.accept() => accepted,
             _ = &mut close => break,
         };
         match accepted {
-            Ok((socket, peer)) => admit(socket, peer, &door),
+            Ok((socket, peer)) => {
+                without_pause += 1;
+                admit(socket, peer, &door);
+            }
             Err(error) => {
                 tracing::warn!(%error, "a connection could not be accepted");
                 tokio::time::sleep(AFTER_FAILED_ACCEPT).await;
@@ -166,9 +177,10 @@ async fn serve_in(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, place
         None => serve(socket, session).await,
         Some(tls) => match handshake(tls, socket).await {
             Ok(socket) => serve(socket, session).await,
-            Err(refused) => no_tls(refused, client, &door.inbox).await,
+            Err(refused) => no_tls(refused, Arc::clone(&client), &door.inbox).await,
         },
     }
+    client.leaves();
     drop(place);
 }
 
@@ -188,7 +200,7 @@ async fn turn_away(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, plac
     tracing::warn!(peer = %client.peer, "turned away: {text}");
     let problem = Problem { label: "turned away", text: text.clone(), bytes: Vec::new() };
     // When the core has ended there is no window to show it.
-    let _ = door.inbox.send(Message::Problem(client, problem));
+    let _ = door.inbox.send(Message::Problem(Arc::clone(&client), problem));
     match &door.rules.tls {
         None => say_and_close(socket, &text).await,
         Some(tls) => {
@@ -198,6 +210,7 @@ async fn turn_away(socket: TcpStream, client: Arc<Client>, door: Arc<Door>, plac
             }
         }
     }
+    client.leaves();
     drop(place);
 }
 
