@@ -216,11 +216,11 @@ impl Engine {
         let Work::Empty { queue, .. } = work else { return };
         let Some(id) = self.queues.find(queue).map(|queue| queue.id) else { return };
         let queue = self.queues.get_mut(id);
-        if begins {
-            queue.emptied_by += 1;
-            return;
+        match begins {
+            true => queue.emptied_by += 1,
+            false => queue.emptied_by -= 1,
         }
-        queue.emptied_by -= 1;
+        // Pulls that waited for a token of the queue need not be looked at when it is there, or have to again.
         self.woken.push(id);
     }
 

@@ -3,6 +3,7 @@
 use crate::command::*;
 use crate::effects::{Effects, Output};
 use crate::engine::{Engine, EngineConfig};
+use crate::limit::{self, Rate};
 use crate::limits::{ACKS_AT_ONCE_MAX, LOOKED_AT_PER_JOB, PART_BYTES_PER_JOB};
 use crate::names::{ConnId, JobId, Origin};
 use crate::rejection::Rejection;
@@ -332,4 +333,20 @@ fn what_is_held_goes_on_later() {
     assert_eq!(stage.counts().waiting, waiting - 7);
     stage.go_on();
     assert!(!stage.engine.has_long());
+}
+
+#[test]
+fn while_a_queue_is_emptied_nobody_in_it_waits_for_a_token() {
+    let mut stage = Stage::with_jobs(MANY);
+    let rate = Rate { max: 1, duration: Millis(5_000) };
+    stage.ask(Command::Limit(limit::Request::SetRate { queue: "q".into(), rate, ttl: None }));
+    assert_eq!(stage.pull(1).len(), 1);
+    let waits = Command::Pull(Pull { timeout: Millis(60_000), ..pull_of("q") });
+    assert!(stage.ask(waits).is_none(), "the token is used");
+    // Each of these steps looks whether a moment is set exactly when somebody waits for it.
+    assert!(stage.ask(Command::Drain { queue: "q".into() }).is_none());
+    assert_eq!(said(&stage.go_on().0), said(&Reply::Count(MANY as u64 - 1)));
+    stage.push("later", Millis(0));
+    stage.now = stage.now.plus(rate.duration);
+    assert!(matches!(&stage.tick()[..], [Reply::Pulled { job: Some(_), .. }]));
 }

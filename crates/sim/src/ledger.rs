@@ -80,6 +80,11 @@ impl Ledger {
         Held { key, id: record.job.id.clone(), queue: pull.queue.clone(), token: token.clone() }
     }
 
+    /// Somebody has the job, but nobody can say who.
+    pub fn lease_is_unknown(&mut self, key: JobKey) {
+        self.leases.remove(&key);
+    }
+
     /// The holder asked for something that may end its lease.
     pub fn may_end(&mut self, held: &Held) {
         if self.lease_of(held).is_some() {

@@ -1,7 +1,8 @@
 //! A simulated world around the broker's core: many clients, a virtual clock, a disk whose commits fail, crashes.
 //!
 //! Guarantees: a seed replays exactly; nothing here reads a clock, opens a socket or a file. The core, the engine in it and
-//! the outbox are the real ones. A world panics with the first thing that must not be:
+//! the outbox are the real ones; turns leave messages for the next one while a long payload is written in pieces, and
+//! commands over a whole queue go in parts of any size. A world panics with the first thing that must not be:
 //! - an acknowledged effect that a restart does not bring back, or a job or key that changed by it ([`picture`]),
 //! - a reply or an event that left although its turn was not committed,
 //! - a job that runs under two valid leases, a completion that counts twice, a dedup window that moved, a request that is

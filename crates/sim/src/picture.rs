@@ -183,6 +183,9 @@ impl Look {
             job.result != Blob::Absent,
         );
         let rare = job.spec.rare.as_deref();
+        // A job that names its parent need not have been named by it.
+        let is_child = |id: &JobId| engine.job(id).is_some_and(|child| child.parent_id() == Some(&job.id));
+        let has_children = !job.children_ids().is_empty() || job.depends_on().iter().any(is_child);
         Look {
             id: job.id.clone(),
             queue: Arc::clone(engine.queue_name(job.queue)),
@@ -191,7 +194,7 @@ impl Look {
             stall_count: job.stall_count,
             max_attempts: job.spec.max_attempts,
             remove_on_fail: job.spec.remove_on_fail,
-            may_hear: matches!(job.state, JobState::Queued | JobState::Blocked) && !job.children_ids().is_empty(),
+            may_hear: matches!(job.state, JobState::Queued | JobState::Blocked) && has_children,
             mortal: rare.is_some_and(|rare| rare.ttl.is_some()),
             key: job.dedup_key.clone(),
             retry_at: job.failure().and_then(|failure| failure.next_retry_at).filter(|_| is_wanted),

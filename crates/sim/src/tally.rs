@@ -5,6 +5,8 @@
 pub struct Tally {
     /// Turns of the core.
     pub turns: u64,
+    /// Of them, those that left something for the next one.
+    pub left: u64,
     /// Commands sent.
     pub commands: u64,
     /// Answers read.
@@ -35,6 +37,7 @@ impl Tally {
     pub fn plus(self, other: Tally) -> Tally {
         Tally {
             turns: self.turns + other.turns,
+            left: self.left + other.left,
             commands: self.commands + other.commands,
             answers: self.answers + other.answers,
             crashes: self.crashes + other.crashes,

@@ -93,6 +93,10 @@ impl Throttles {
         new.sort_by_key(|job| number(job));
         let delivered_before = self.delivered;
         self.delivered = new.last().map_or(self.delivered, |job| number(job));
+        if self.delivered - delivered_before != new.len() as u64 {
+            // A job was delivered and put back, delivered again or completed in the same turn: who knows of which group.
+            self.waiting.clear();
+        }
         for view in engine.queues() {
             let groups = engine.groups(&view.name).map(|group| (group.name.clone(), group)).collect();
             let stands = Stood { limits: view.limits, active: view.counts.active, groups };

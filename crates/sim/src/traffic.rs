@@ -13,6 +13,7 @@ use onceover_engine::command::{
 use onceover_engine::names::JobId;
 use onceover_engine::time::Millis;
 use onceover_engine::webhook;
+use onceover_store::PIECE_BYTES;
 use std::sync::Arc;
 
 const QUEUES: [&str; 3] = ["a", "b", "c"];
@@ -35,6 +36,7 @@ pub struct Habits {
     after: usize,
     rare: usize,
     locked: usize,
+    long: usize,
 }
 
 impl Habits {
@@ -61,6 +63,7 @@ impl Habits {
             after: random.pick(&[0, 0, 20]),
             rare: random.pick(&[0, 20]),
             locked: random.pick(&[30, 90, 100]),
+            long: random.pick(&[0, 0, 10]),
         }
     }
 
@@ -171,7 +174,8 @@ impl Habits {
             ..RareOptions::default()
         };
         spec.rare = (rare != RareOptions::default()).then(|| Box::new(rare));
-        Add { custom_id, dedup_key, data: Some(data(random)), ..Add::new(spec) }
+        let data = if random.chance(self.long) { long_data(random) } else { data(random) };
+        Add { custom_id, dedup_key, data: Some(data), ..Add::new(spec) }
     }
 
     fn pull(&self, random: &mut Random) -> Pull {
@@ -227,6 +231,13 @@ fn queue(random: &mut Random) -> Arc<str> {
 /// A small MessagePack integer.
 fn data(random: &mut Random) -> Payload {
     Arc::from([u8::try_from(random.below(120)).expect("below 120")])
+}
+
+/// A MessagePack bin that is written in pieces, a piece a turn.
+fn long_data(random: &mut Random) -> Payload {
+    let bytes = 2 * PIECE_BYTES + random.below(PIECE_BYTES);
+    let head = u32::try_from(bytes).expect("a few pieces").to_be_bytes();
+    [0xc6].into_iter().chain(head).chain(std::iter::repeat_n(7, bytes)).collect()
 }
 
 fn ack(random: &mut Random, held: &Held) -> Ack {

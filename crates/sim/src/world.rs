@@ -1,7 +1,9 @@
 //! The world: a core with its disk and outbox, the clients around it, the time, and everything that goes wrong.
 
+mod answers;
+
 use crate::client::{Client, subjects, take_all};
-use crate::ledger::{Ledger, QUIET};
+use crate::ledger::Ledger;
 use crate::picture::Picture;
 use crate::random::Random;
 use crate::tally::Tally;
@@ -11,14 +13,13 @@ use crate::traffic::Habits;
 use crate::trees::{Trees, check_blocked};
 use onceover_broker::clock::Jump;
 use onceover_broker::core::Core;
-use onceover_broker::inbox::Message;
-use onceover_broker::outbox::{Out, Outbox};
+use onceover_broker::inbox::{Ask, Message};
+use onceover_broker::outbox::Outbox;
 use onceover_engine::EngineConfig;
-use onceover_engine::command::{Ack, Command, Renewal};
+use onceover_engine::command::{Ack, Command};
+use onceover_engine::limits::PART_JOBS_MAX;
 use onceover_engine::names::ConnId;
-use onceover_engine::reply::Reply;
 use onceover_engine::time::{Millis, Timestamp};
-use onceover_engine::webhook::Answer;
 use onceover_store::{CommitFailure, SimDisk, SimStore};
 use std::sync::Arc;
 
@@ -41,6 +42,8 @@ pub struct World {
     habits: Habits,
     /// Weight of each kind of step, see [`World::step`].
     weights: [usize; 6],
+    /// How many jobs a part of something long may concern, see [`Core::pace_long`].
+    paces: [Option<usize>; 3],
     disk: SimDisk,
     core: Option<Core<SimStore>>,
     outbox: Outbox,
@@ -76,10 +79,13 @@ impl World {
         let mut random = Random::new(seed);
         let habits = Habits::new(&mut random);
         let weights = [40, 30, 12, 3, random.pick(&[0, 1, 3]), random.pick(&[0, 1, 2])];
+        let all_at_once = [Some(PART_JOBS_MAX); 3];
+        let paces = random.pick(&[all_at_once, [Some(1), Some(3), Some(PART_JOBS_MAX)], [None, Some(1), Some(2)]]);
         let mut world = World {
             random,
             habits,
             weights,
+            paces,
             disk: SimDisk::default(),
             core: None,
             outbox: Outbox::default(),
@@ -126,7 +132,11 @@ impl World {
     /// A job is left, or a request was never answered.
     #[must_use]
     pub fn wind_up(mut self) -> Tally {
+        self.paces = [Some(PART_JOBS_MAX); 3];
         self.turn();
+        while self.engine().has_long() || !self.inbox.is_empty() {
+            self.turn();
+        }
         self.now = self.now.plus(Millis(61_000));
         self.turn();
         for client in &self.clients {
@@ -275,9 +285,12 @@ impl World {
     /// One turn of the core. True when its commit failed.
     fn turn_unread(&mut self) -> bool {
         let mut messages = std::mem::take(&mut self.inbox);
+        let pace = self.random.pick(&self.paces);
         let core = self.core.as_mut().expect("between two steps a core runs");
+        core.pace_long(pace);
         let end = core.turn(self.now, &mut messages, &mut self.outbox).expect("what was stored can be read back");
         self.tally.turns += 1;
+        self.tally.left += u64::from(!messages.is_empty());
         if end.undone {
             self.note_stored(None);
         } else {
@@ -288,7 +301,24 @@ impl World {
             self.throttles.committed(self.core.as_ref().expect("a core has made this turn").engine(), self.now);
             self.note_stored(Some(Picture::of(self.engine())));
         }
+        messages.iter().for_each(|message| self.is_on_its_way(message));
+        self.inbox = messages;
         end.undone
+    }
+
+    /// What the turn has left of a message will be applied by a later one.
+    fn is_on_its_way(&mut self, message: &Message) {
+        match message {
+            Message::Frames(frames) => {
+                for frame in &frames.frames {
+                    let Ask::Engine(command) = &frame.ask else { continue };
+                    self.throttles.asked(command);
+                    self.ticks.asked(command);
+                }
+            }
+            Message::Disconnected(_) => self.throttles.hung_up(),
+            _ => {}
+        }
     }
 
     /// What is in the file now, as far as anybody knows.
@@ -307,9 +337,13 @@ impl World {
         self.throttles.restarted();
         let how = self.armed.take().expect("a commit fails only on purpose");
         self.ledger.restarted();
-        for client in &mut self.clients {
-            assert!(client.closed, "a failed commit closes every connection");
+        let is_of =
+            |message: &Message, conn| matches!(message, Message::Connected { client, .. } if client.conn == conn);
+        for Client { conn, closed, .. } in &self.clients {
+            let is_unknown = self.inbox.iter().any(|message| is_of(message, *conn));
+            assert!(*closed || is_unknown, "a failed commit closes every connection");
         }
+        self.inbox.clear();
         match how {
             CommitFailure::Refused | CommitFailure::Torn(_) => {
                 self.stored.expect_restored(self.engine(), self.now, true)
@@ -368,116 +402,5 @@ impl World {
         drop(probe);
         self.start();
         once.expect_restored(self.engine(), self.now, false);
-    }
-
-    /// Answers that will never be read.
-    fn forget_what_is_open(&mut self) {
-        let gone: Vec<Client> = self.clients.drain(..).chain(self.leaving.drain(..)).collect();
-        for client in gone {
-            self.forget(&client);
-        }
-    }
-
-    fn nobody_reads_for_those_who_left(&mut self) {
-        for client in std::mem::take(&mut self.leaving) {
-            self.forget(&client);
-        }
-    }
-
-    fn forget(&mut self, client: &Client) {
-        for command in client.open.values() {
-            self.doubt(command);
-        }
-    }
-
-    /// Nobody was told whether this command had its effect.
-    fn doubt(&mut self, command: &Command) {
-        if let Command::Push { add, .. } = command
-            && *add.spec.queue == *QUIET
-        {
-            self.ledger.quiet_doubt(add, self.now);
-        }
-    }
-
-    /// Everything that has arrived at the clients.
-    fn read(&mut self, undone: bool) {
-        // Clients are read one after the other: what has an order among them is put back into it.
-        let (mut quiet, mut delivered) = (Vec::new(), Vec::new());
-        for at in 0..self.clients.len() {
-            for out in self.clients[at].read() {
-                match out {
-                    Out::Reply { request, reply } => {
-                        assert!(!undone, "an answer left without its commit: {reply:?}");
-                        self.tally.answers += 1;
-                        let command = self.clients[at].open.remove(&request).expect("one answer to each request");
-                        match (command, reply) {
-                            (Command::Push { add, .. }, Reply::Added(added)) if *add.spec.queue == *QUIET => {
-                                quiet.push((add, added));
-                            }
-                            (Command::Pull(pull), Reply::Pulled { job, .. }) => {
-                                delivered.extend(job.map(|job| (at, pull, *job)));
-                            }
-                            (Command::Pull(pull), Reply::PulledBulk { jobs, .. }) => {
-                                delivered.extend(jobs.into_iter().map(|job| (at, pull.clone(), job)));
-                            }
-                            (command, reply) => self.answered(at, &command, &reply),
-                        }
-                    }
-                    Out::Refused { request, .. } => {
-                        assert!(undone, "only a failed commit refuses these commands");
-                        let command = self.clients[at].open.remove(&request).expect("one answer to each request");
-                        self.doubt(&command);
-                    }
-                    Out::Close => self.clients[at].closed = true,
-                    Out::Event(_) | Out::Unsubscribed { .. } => panic!("nobody subscribed: {out:?}"),
-                    Out::Hello { .. } | Out::Figures { .. } | Out::Pong { .. } => {
-                        panic!("nobody asked for this: {out:?}")
-                    }
-                }
-            }
-        }
-        delivered.sort_by_key(|(_, _, job)| job.record.job.delivery.as_ref().map(|delivery| delivery.number));
-        for (at, pull, job) in delivered {
-            self.trees.delivered(&job.record.job, self.core.as_ref().expect("a core runs").engine());
-            let client = &mut self.clients[at];
-            client.held.push(self.ledger.delivered(client.conn, &pull, &job, self.now));
-            if client.held.len() > 12 {
-                client.held.drain(..6);
-            }
-        }
-        // The add that opened a window came before its repeats.
-        quiet.sort_by_key(|(_, added)| added.duplicate.is_some());
-        for (add, added) in quiet {
-            self.ledger.quiet_add(&add, &added, self.now);
-        }
-        if self.may_return {
-            self.ledger.finished_may_return();
-            let on_its_way = |command: &Command| matches!(command, Command::RetryCompleted { .. });
-            self.may_return = self.clients.iter().any(|client| client.open.values().any(on_its_way));
-        }
-    }
-
-    fn answered(&mut self, at: usize, command: &Command, reply: &Reply) {
-        let client = &mut self.clients[at];
-        match (command, reply) {
-            (Command::JobHeartbeat(Renewal { duration, .. }), Reply::DataOk)
-            | (Command::ExtendLock(Renewal { duration, .. }), Reply::Ok) => {
-                let by = duration.expect("the traffic always says how long");
-                for held in subjects(command, &client.held) {
-                    self.ledger.renewed(held, by, self.now);
-                }
-            }
-            (Command::Flow(_), Reply::Flow(_)) => self.trees.answered(command),
-            (Command::Webhook(_), Reply::Webhook(Answer::Added(webhook))) => self.webhooks.push(webhook.id.clone()),
-            (Command::Ack(_) | Command::AckBulk { .. }, Reply::Ok) => {
-                for held in subjects(command, &client.held) {
-                    if self.may_return {
-                        self.ledger.finished_may_return();
-                    }
-                    self.ledger.completed(held);
-                }
-            }
-            _ => {}
-        }
     }
 }

@@ -10,6 +10,7 @@ fn worlds_with_crashes_and_failing_commits_keep_their_word() {
     // A world in which nothing happens would prove nothing.
     assert!(tally.crashes > 500 && tally.power_cuts > 150 && tally.failed_commits > 500, "{tally:?}");
     assert!(tally.trees > 400 && tally.firings > 2_000 && tally.throttled > 15_000, "{tally:?}");
+    assert!(tally.left > 1_000, "{tally:?}");
     assert!(tally.deliveries > 20_000 && tally.repeats_checked > 1_000 && tally.completions > 2_000, "{tally:?}");
 }
 
