@@ -15,7 +15,7 @@ pub const SPARSE_BYTES_MAX: usize = 64 * 1024;
 pub const SPARSE_LATELY: Duration = Duration::from_millis(100);
 /// If one of them has asked within this time, there is as much time for them after a turn with something long in it.
 pub const ASKED_JUST_NOW: Duration = Duration::from_millis(20);
-/// Unless that turn was shorter than this: to sleep and wake again takes about as long.
+/// Unless that turn was shorter than this: nobody notices it, and to sleep after each of them would cost more than they do.
 pub const REST_AFTER: Duration = Duration::from_micros(100);
 /// Bytes of frames taken into one turn, for the same reason.
 pub const TURN_BYTES_MAX: usize = 1024 * 1024;
@@ -76,8 +76,8 @@ pub const FILES_RESERVED: usize = 64;
 pub const TURNED_AWAY_MAX: usize = 32;
 /// Connections the system may hold for us until they are accepted.
 pub const BACKLOG_MAX: u32 = 1_024;
-/// Connections accepted before the next pause. With it 8,000 to 16,000 a second are accepted, and the last of a full backlog
-/// waits a tenth of a second.
+/// Connections accepted before the next pause: at most 16,000 a second, and the last of a full backlog waits a tenth of a
+/// second.
 pub const ACCEPTS_AT_ONCE_MAX: usize = 16;
 /// The least that the runtime's clock can wait.
 pub const ACCEPT_PAUSE: Duration = Duration::from_millis(1);

@@ -44,8 +44,10 @@ pub struct Throttles {
     starts: BTreeMap<Arc<str>, Vec<Timestamp>>,
     /// Nobody holds to the limits any more.
     over: bool,
-    /// In the queue of turns: the jobs that were ready.
+    /// In the queue of turns: the jobs that were ready,
     ready: BTreeSet<JobKey>,
+    /// and those that were active.
+    active: BTreeSet<JobKey>,
     /// There: each group with a ready job, and how often the others were served since.
     waiting: BTreeMap<Arc<str>, BTreeMap<Arc<str>, u32>>,
     /// Deliveries that were compared with a limit or with the turns.
@@ -67,6 +69,7 @@ impl Throttles {
         self.starts.clear();
         self.waiting.clear();
         self.ready.clear();
+        self.active.clear();
         self.changing = false;
     }
 
@@ -134,12 +137,14 @@ impl Throttles {
     }
 
     fn check_turns(&mut self, engine: &Engine, new: &[&Job], delivered_before: u64, now: Timestamp) {
-        // A group whose ready job left without being delivered (it completed late) has lost its turn.
+        // A group whose ready job left without being delivered (it completed late) has lost its turn; one that was removed
+        // with its completion may have been late.
         let was_taken = |job: &Job| job.delivery.as_ref().is_some_and(|delivery| delivery.number > delivered_before);
         let stayed = |job: &Job| job.state == JobState::Queued || was_taken(job);
         let is_late =
             |job: &&Job| *job.spec.queue == *TURNS && job.completed_at == Some(now) && job.started_at.is_none();
-        let has_late = engine.jobs().any(|job| is_late(&job));
+        let is_gone = |key: &JobKey| engine.job_by_key(*key).is_none();
+        let has_late = engine.jobs().any(|job| is_late(&job)) || self.active.iter().any(is_gone);
         if has_late || !self.ready.iter().all(|key| engine.job_by_key(*key).is_some_and(stayed)) {
             self.waiting.clear();
         }
@@ -155,6 +160,8 @@ impl Throttles {
         let is_ready =
             |job: &&Job| *job.spec.queue == *TURNS && job.state == JobState::Queued && job.run_at.is_due(now);
         self.ready = engine.jobs().filter(is_ready).map(|job| job.key).collect();
+        let is_active = |job: &&Job| *job.spec.queue == *TURNS && job.state == JobState::Active;
+        self.active = engine.jobs().filter(is_active).map(|job| job.key).collect();
         let ready: Vec<Arc<str>> = engine.jobs().filter(is_ready).filter_map(group).collect();
         self.waiting.retain(|group, _| ready.contains(group));
         for group in ready {
