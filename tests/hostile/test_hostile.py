@@ -22,7 +22,7 @@ from kit.checks import Checks  # noqa: E402
 checks = Checks("hostile")
 HERE = os.path.dirname(os.path.abspath(__file__))
 FOLDER = tempfile.mkdtemp(prefix="onceover-hostile-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None)
-WINDOWS_BEFORE, WINDOWS, WINDOW_S = 3, 5, 0.5
+WINDOWS_BEFORE, WINDOWS, WINDOW_S = 3, 7, 0.5
 # The 99th percentile may grow to this many times that before the attack or beside it,
 TIMES_MAX = 3
 # or to this many milliseconds: two ticks of the system's clock, at which it takes the processor from one thread for another.
