@@ -76,7 +76,7 @@ pub const FILES_RESERVED: usize = 64;
 pub const TURNED_AWAY_MAX: usize = 32;
 /// Connections the system may hold for us until they are accepted.
 pub const BACKLOG_MAX: u32 = 1_024;
-/// Connections accepted before the next pause: at most 16,000 a second, and the last of a full backlog waits a tenth of a
+/// Connections accepted before the next pause: at most 16,000 a second, and the last of a full backlog waits some tenth of a
 /// second.
 pub const ACCEPTS_AT_ONCE_MAX: usize = 16;
 /// The least that the runtime's clock can wait.

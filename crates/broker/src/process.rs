@@ -38,18 +38,18 @@ pub fn channel() -> (UnboundedSender<Wanted>, UnboundedReceiver<Wanted>) {
 pub async fn find_all(mut wanted: UnboundedReceiver<Wanted>, found: impl Fn()) {
     let mut finder = Finder::default();
     loop {
-        let began = Instant::now();
+        let idle_since = Instant::now();
         let Some(first) = wanted.recv().await else { return };
         let mut batch = vec![first];
         while let Ok(next) = wanted.try_recv() {
             batch.push(next);
         }
-        if began.elapsed() < QUIET {
+        if idle_since.elapsed() < QUIET {
             sleep(STAY).await;
             batch.retain(|wanted| wanted.client.is_there());
-        }
-        if batch.is_empty() {
-            continue;
+            if batch.is_empty() {
+                continue;
+            }
         }
         let began = Instant::now();
         let look = tokio::task::spawn_blocking(move || {
